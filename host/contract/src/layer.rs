@@ -94,7 +94,7 @@ impl Next {
     ///
     /// Every descent is judged anew: the operation must be of the call's kind, and each
     /// layer below sees it, the policy included.
-    pub fn run(&self, operation: Operation) -> impl Future<Output = Result<Output, Refusal>> + Send + 'static {
+    pub fn run(&self, operation: Operation) -> impl Future<Output = Result<Output, Refusal>> + Send + use<> {
         let next = self.clone();
         async move {
             if next.lease.is_over() {

@@ -168,8 +168,8 @@ async fn settled(
     }
 }
 
-/// Waits for `work`, at most `limit`.
-pub(crate) async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Result<T, Error> {
+/// Waits for `work`, at most `limit`. Error: [`timed_out`].
+pub async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Result<T, Error> {
     match limit {
         None => Ok(work.await),
         Some(limit) => tokio::time::timeout(limit, work).await.map_err(|_| timed_out(limit)),
