@@ -1,0 +1,29 @@
+//! V8 isolates that can be limited, stopped and trusted to hold hostile code.
+//!
+//! An [`Isolate`] runs one script or one hook file. It has no way out by itself: no op,
+//! no global, no `WebAssembly`, no shared memory. Whoever creates it adds the ops it
+//! needs as an extension and names them in [`Options::ops`]; every other op throws.
+//!
+//! **Architecture invariants.** All `unsafe` code around V8 is in this crate. Nothing an
+//! isolate runs can end the process, write to stdout, or hold memory beyond its
+//! [`Limits`] for longer than it takes to stop it. An isolate stays on the thread that
+//! created it; only its [`Terminator`] leaves.
+
+mod error;
+mod isolate;
+mod memory;
+mod ops;
+mod platform;
+mod realm;
+mod terminator;
+mod watchdog;
+
+pub use deno_core;
+
+pub use error::{ScriptError, Stop};
+pub use isolate::{Function, Isolate, Options, Value};
+pub use memory::{Limits, Memory, Reservation, array_buffer};
+pub use ops::{CORE_OPS, refuse_ops};
+pub use platform::init_platform;
+pub use realm::HARDEN;
+pub use terminator::{Armed, Cause, Terminator};

@@ -1,6 +1,6 @@
 //! What is wrong with a configuration, and where.
 
-use std::{cell::RefCell, error::Error, fmt};
+use std::{error::Error, fmt, sync::Mutex};
 
 /// One mistake: the file it is in, the JSON path within, and what is accepted there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,28 +57,33 @@ impl Error for Mistakes {}
 #[derive(Debug)]
 pub(crate) struct Log {
     origin: String,
-    mistakes: RefCell<Vec<Mistake>>,
+    mistakes: Mutex<Vec<Mistake>>,
 }
 
 impl Log {
     /// A log for a text that came from `origin`.
     pub(crate) fn new(origin: &str) -> Self {
-        Self { origin: origin.to_owned(), mistakes: RefCell::default() }
+        Self { origin: origin.to_owned(), mistakes: Mutex::default() }
     }
 
     /// Adds a mistake.
     pub(crate) fn add(&self, path: &str, message: impl Into<String>) {
         let (origin, path, message) = (self.origin.clone(), path.to_owned(), message.into());
-        self.mistakes.borrow_mut().push(Mistake { origin, path, message });
+        self.with(|mistakes| mistakes.push(Mistake { origin, path, message }));
     }
 
     /// The value, if nothing was wrong.
     pub(crate) fn unless_mistaken<T>(&self, value: Option<T>) -> Result<T, Mistakes> {
-        let mistakes = self.mistakes.take();
+        let mistakes = self.with(std::mem::take);
         match value {
             Some(value) if mistakes.is_empty() => Ok(value),
             // A value is missing only where a mistake says why.
             _ => Err(Mistakes(mistakes)),
         }
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&mut Vec<Mistake>) -> T) -> T {
+        // Pushing and taking leave nothing half done, so a poisoned lock is as good.
+        f(&mut self.mistakes.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }

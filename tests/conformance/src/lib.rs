@@ -1,0 +1,1 @@
+//! One suite of cases, run against every hook backend.

@@ -1,0 +1,1 @@
+//! The binary's own account of its operations: the file of `seam serve --trace`.
