@@ -75,7 +75,10 @@ impl std::fmt::Display for WrongUsage {
 fn parse<'a>(commands: &'a [Command], name: &str, rest: &[String]) -> Result<(&'a Command, Arguments), WrongUsage> {
     let Some(command) = commands.iter().find(|command| command.name == name) else {
         let names: Vec<&str> = commands.iter().map(|command| command.name).collect();
-        return Err(WrongUsage(format!("unknown command `{name}`; there are {}", names.join(", "))));
+        return Err(WrongUsage(format!(
+            "unknown command `{name}`; there are {}",
+            names.join(", ")
+        )));
     };
     let mut arguments = Arguments::default();
     let mut rest = rest.iter();
@@ -85,7 +88,10 @@ fn parse<'a>(commands: &'a [Command], name: &str, rest: &[String]) -> Result<(&'
             break;
         }
         if !command.flags.iter().any(|flag| flag.name == argument) {
-            return Err(WrongUsage(format!("`{name}` does not take `{argument}`; {}", accepted(command))));
+            return Err(WrongUsage(format!(
+                "`{name}` does not take `{argument}`; {}",
+                accepted(command)
+            )));
         }
         arguments.flags.push(argument.clone());
     }
@@ -95,7 +101,11 @@ fn parse<'a>(commands: &'a [Command], name: &str, rest: &[String]) -> Result<(&'
 fn accepted(command: &Command) -> String {
     let mut names: Vec<String> = command.flags.iter().map(|flag| format!("`{}`", flag.name)).collect();
     names.extend(command.passes_on.map(|what| format!("`--` and {what}")));
-    if names.is_empty() { "it takes nothing".to_owned() } else { format!("it takes {}", names.join(", ")) }
+    if names.is_empty() {
+        "it takes nothing".to_owned()
+    } else {
+        format!("it takes {}", names.join(", "))
+    }
 }
 
 fn help(commands: &[Command]) -> String {
@@ -117,11 +127,20 @@ mod tests {
     use super::*;
 
     const COMMANDS: &[Command] = &[
-        Command { name: "plain", about: "does it", flags: &[], passes_on: None, run: |_| Ok(()) },
+        Command {
+            name: "plain",
+            about: "does it",
+            flags: &[],
+            passes_on: None,
+            run: |_| Ok(()),
+        },
         Command {
             name: "rich",
             about: "does more",
-            flags: &[Flag { name: "--loud", about: "prints" }],
+            flags: &[Flag {
+                name: "--loud",
+                about: "prints",
+            }],
             passes_on: Some("names"),
             run: |_| Ok(()),
         },
@@ -134,7 +153,10 @@ mod tests {
     #[test]
     fn an_unknown_command_lists_the_known_ones() {
         let wrong = parse(COMMANDS, "plian", &[]).err();
-        assert_eq!(wrong, Some(WrongUsage("unknown command `plian`; there are plain, rich".into())));
+        assert_eq!(
+            wrong,
+            Some(WrongUsage("unknown command `plian`; there are plain, rich".into()))
+        );
     }
 
     #[test]
@@ -142,10 +164,15 @@ mod tests {
         let wrong = parse(COMMANDS, "rich", &words("--quiet")).err();
         assert_eq!(
             wrong,
-            Some(WrongUsage("`rich` does not take `--quiet`; it takes `--loud`, `--` and names".into()))
+            Some(WrongUsage(
+                "`rich` does not take `--quiet`; it takes `--loud`, `--` and names".into()
+            ))
         );
         let wrong = parse(COMMANDS, "plain", &words("-- x")).err();
-        assert_eq!(wrong, Some(WrongUsage("`plain` does not take `--`; it takes nothing".into())));
+        assert_eq!(
+            wrong,
+            Some(WrongUsage("`plain` does not take `--`; it takes nothing".into()))
+        );
     }
 
     #[test]
@@ -158,6 +185,10 @@ mod tests {
     #[test]
     fn help_names_every_command() {
         let help = help(COMMANDS);
-        assert!(COMMANDS.iter().all(|command| help.contains(command.name) && help.contains(command.about)));
+        assert!(
+            COMMANDS
+                .iter()
+                .all(|command| help.contains(command.name) && help.contains(command.about))
+        );
     }
 }

@@ -79,14 +79,22 @@ fn componentize(root: &Path, guest: &Guest, modules: &Path, components: &Path) -
     if std::fs::read(&path).ok().as_ref() != Some(&component) {
         workspace::write_atomically(&path, &component)?;
     }
-    Ok(Built { name: guest.name.clone(), world, size: component.len(), surface })
+    Ok(Built {
+        name: guest.name.clone(),
+        world,
+        size: component.len(),
+        surface,
+    })
 }
 
 /// A guest of this project imports the contract and nothing else, and has a role in it.
 fn check_contract(guest: &Guest, contract: &Contract, surface: &Surface) -> Result<()> {
     if guest.other_contract {
         if contract.has_role(surface) {
-            bail!("it says `contract = \"other\"` and exports a role of {}", contract.package());
+            bail!(
+                "it says `contract = \"other\"` and exports a role of {}",
+                contract.package()
+            );
         }
         return Ok(());
     }
@@ -107,8 +115,14 @@ fn guests(root: &Path) -> Result<Vec<Guest>> {
             .arg(&manifest),
     )?;
     let metadata: Value = serde_json::from_str(&metadata).context("`cargo metadata` printed no JSON")?;
-    let packages = metadata["packages"].as_array().context("`cargo metadata` printed no packages")?;
-    packages.iter().map(guest).collect::<Option<Vec<_>>>().context("`cargo metadata` printed an unknown shape")
+    let packages = metadata["packages"]
+        .as_array()
+        .context("`cargo metadata` printed no packages")?;
+    packages
+        .iter()
+        .map(guest)
+        .collect::<Option<Vec<_>>>()
+        .context("`cargo metadata` printed an unknown shape")
 }
 
 fn guest(package: &Value) -> Option<Guest> {
@@ -122,8 +136,14 @@ fn guest(package: &Value) -> Option<Guest> {
 /// One component's imports and exports. They are exact: the compiler drops what a Rust
 /// guest does not use, so an import that is not listed cannot be reached.
 fn table(component: &Built) -> String {
-    let mut text = format!("{}  {} bytes, world {}\n", component.name, component.size, component.world);
-    for (label, side) in [("imports", &component.surface.imports), ("exports", &component.surface.exports)] {
+    let mut text = format!(
+        "{}  {} bytes, world {}\n",
+        component.name, component.size, component.world
+    );
+    for (label, side) in [
+        ("imports", &component.surface.imports),
+        ("exports", &component.surface.exports),
+    ] {
         if side.is_empty() {
             text += &format!("  {label}  nothing\n");
         }
@@ -142,4 +162,59 @@ fn functions(used: &Used) -> String {
         };
     }
     used.functions.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(interface: &str) -> Used {
+        Used {
+            interface: interface.into(),
+            functions: Vec::new(),
+            resources: Vec::new(),
+        }
+    }
+
+    fn surface(imports: &[&str], exports: &[&str]) -> Surface {
+        let side = |names: &[&str]| names.iter().map(|name| used(name)).collect();
+        Surface {
+            imports: side(imports),
+            exports: side(exports),
+        }
+    }
+
+    fn checked(surface: &Surface, other_contract: bool) -> Result<(), String> {
+        let contract = Contract::read(&workspace::root().unwrap().join("wit"), Path::new("/nonexistent")).unwrap();
+        let guest = Guest {
+            name: "g".into(),
+            directory: PathBuf::new(),
+            other_contract,
+        };
+        check_contract(&guest, &contract, surface).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_guest_imports_the_contract_and_nothing_else() {
+        let role = "seam:hooks/fetch-pre@0.1.0";
+        assert_eq!(checked(&surface(&["seam:hooks/fetch@0.1.0"], &[role]), false), Ok(()));
+        let foreign = checked(&surface(&["wasi:clocks/wall-clock@0.2.12"], &[role]), false).unwrap_err();
+        assert_eq!(
+            foreign,
+            "it imports wasi:clocks/wall-clock@0.2.12, which is not of seam:hooks@0.1.0"
+        );
+        assert!(checked(&surface(&["seam:hooks/fetch@0.9.0"], &[role]), false).is_err());
+    }
+
+    #[test]
+    fn a_guest_has_a_role() {
+        let none = checked(&surface(&[], &["seam:rego/setup@0.1.0"]), false).unwrap_err();
+        assert_eq!(none, "it exports no role of seam:hooks@0.1.0");
+    }
+
+    #[test]
+    fn a_guest_of_another_contract_is_really_of_another() {
+        assert_eq!(checked(&surface(&[], &["seam:hooks/fetch-pre@0.9.0"]), true), Ok(()));
+        assert!(checked(&surface(&[], &["seam:hooks/fetch-pre@0.1.0"]), true).is_err());
+    }
 }

@@ -27,7 +27,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "guests",
         about: "builds the hooks under guest-hooks/ into target/components/",
-        flags: &[Flag { name: guests::WIT, about: "prints what each component really imports and exports" }],
+        flags: &[Flag {
+            name: guests::WIT,
+            about: "prints what each component really imports and exports",
+        }],
         passes_on: None,
         run: guests::run,
     },

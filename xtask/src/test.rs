@@ -5,13 +5,25 @@ use anyhow::Result;
 use crate::cli::Arguments;
 use crate::{guests, setup, v8, workspace};
 
-/// Setup, guests, then every test of the workspace.
+/// Guests with logic worth testing outside a component, compiled for this machine.
+const TESTED_GUESTS: [&str; 1] = ["rego"];
+
+/// Setup, guests and their tests, then every test of the workspace.
 pub fn run(arguments: &Arguments) -> Result<()> {
     setup::run(&Arguments::default())?;
     guests::run(&Arguments::default())?;
+    let root = workspace::root()?;
+    for guest in TESTED_GUESTS {
+        workspace::run(
+            workspace::cargo()
+                .current_dir(root.join("guest-hooks"))
+                .env("CARGO_TARGET_DIR", root.join("target/guests"))
+                .args(["test", "--locked", "--quiet", "--package", guest]),
+        )?;
+    }
     workspace::run(
         workspace::cargo()
-            .current_dir(workspace::root()?)
+            .current_dir(&root)
             .envs(v8::env()?)
             .args(["test", "--workspace", "--locked"])
             .args(&arguments.passed_on),

@@ -93,8 +93,7 @@ impl Source {
             return Ok(None);
         };
         for name in [&files.archive, &files.binding] {
-            let contents =
-                std::fs::read(directory.join(name)).with_context(|| format!("{name} cannot be read"))?;
+            let contents = std::fs::read(directory.join(name)).with_context(|| format!("{name} cannot be read"))?;
             check_sum(&sums, name, &contents).with_context(|| format!("{}", sums_path.display()))?;
         }
         Ok(Some("checksums match SHA256SUMS".to_owned()))
@@ -125,7 +124,11 @@ impl Files {
             true => format!("rusty_v8_{suffix}.lib.gz"),
             false => format!("librusty_v8_{suffix}.a.gz"),
         };
-        Ok(Self { directory: format!("v{version}"), archive, binding: format!("src_binding_{suffix}.rs") })
+        Ok(Self {
+            directory: format!("v{version}"),
+            archive,
+            binding: format!("src_binding_{suffix}.rs"),
+        })
     }
 
     fn in_directory(&self, mirror: &Path) -> Option<Source> {
@@ -189,7 +192,10 @@ fn check_sum(sums: &str, name: &str, contents: &[u8]) -> Result<()> {
         .find(|(_, file)| file.trim_start_matches([' ', '*']) == name)
         .map(|(sum, _)| sum)
         .with_context(|| format!("{name} is not listed"))?;
-    let found: String = Sha256::digest(contents).iter().map(|byte| format!("{byte:02x}")).collect();
+    let found: String = Sha256::digest(contents)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     if !found.eq_ignore_ascii_case(expected) {
         bail!("{name} has the checksum {found}, not {expected}; fetch it again");
     }
@@ -205,14 +211,27 @@ mod tests {
         let lock = "[[package]]\nname = \"deno_v8\"\nversion = \"0.5.0\"\n\
                     [[package]]\nname = \"v8\"\nversion = \"150.4.0\"\n";
         assert_eq!(locked_version(lock), Some("150.4.0".to_owned()));
-        assert_eq!(locked_version("[[package]]\nname = \"deno_v8\"\nversion = \"0.5.0\"\n"), None);
+        assert_eq!(
+            locked_version("[[package]]\nname = \"deno_v8\"\nversion = \"0.5.0\"\n"),
+            None
+        );
     }
 
     #[test]
     fn a_checksum_must_be_listed_and_match() {
         let sums = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  abc.txt\n";
         assert!(check_sum(sums, "abc.txt", b"abc").is_ok());
-        assert!(check_sum(sums, "abc.txt", b"abd").unwrap_err().to_string().contains("fetch it again"));
-        assert!(check_sum(sums, "abd.txt", b"abc").unwrap_err().to_string().contains("not listed"));
+        assert!(
+            check_sum(sums, "abc.txt", b"abd")
+                .unwrap_err()
+                .to_string()
+                .contains("fetch it again")
+        );
+        assert!(
+            check_sum(sums, "abd.txt", b"abc")
+                .unwrap_err()
+                .to_string()
+                .contains("not listed")
+        );
     }
 }

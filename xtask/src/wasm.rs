@@ -32,7 +32,12 @@ impl Compiler {
             Self::Debian { .. } => Command::new("/usr/bin/cargo"),
         };
         // What the cargo that runs us passes on is meant for another compiler.
-        for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
+        for variable in [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_BUILD_TARGET",
+            "RUSTC_WRAPPER",
+        ] {
             cargo.env_remove(variable);
         }
         if let Self::Debian { linker } = self {
@@ -61,7 +66,11 @@ impl fmt::Display for Compiler {
         match self {
             Self::Rustup => write!(f, "rustup's {TARGET}"),
             Self::Debian { linker } => {
-                write!(f, "Debian's rustc with {} (compiles the standard library once)", linker.display())
+                write!(
+                    f,
+                    "Debian's rustc with {} (compiles the standard library once)",
+                    linker.display()
+                )
             }
         }
     }
@@ -114,7 +123,10 @@ fn detect() -> Option<Compiler> {
     if !sources.is_file() || !Path::new("/usr/bin/cargo").is_file() {
         return None;
     }
-    linkers().into_iter().find(|path| path.is_file()).map(|linker| Compiler::Debian { linker })
+    linkers()
+        .into_iter()
+        .find(|path| path.is_file())
+        .map(|linker| Compiler::Debian { linker })
 }
 
 /// Whether the pinned toolchain has the target's compiled standard library.
@@ -123,12 +135,52 @@ fn has_standard_library() -> bool {
     let Ok(entries) = directory.map(|path| std::fs::read_dir(path.trim())) else {
         return false;
     };
-    entries.is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-")))
+    entries.is_ok_and(|entries| {
+        entries
+            .flatten()
+            .any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
+    })
 }
 
 fn linkers() -> Vec<PathBuf> {
     let llvm = PACKAGES.iter().filter_map(|package| package.strip_prefix("lld-"));
     let packaged = llvm.map(|version| PathBuf::from(format!("/usr/lib/llvm-{version}/bin/wasm-ld")));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    packaged.chain(std::env::split_paths(&path).map(|directory| directory.join("wasm-ld"))).collect()
+    packaged
+        .chain(std::env::split_paths(&path).map(|directory| directory.join("wasm-ld")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    /// What a variable is set to for the compiler's cargo; `Some(None)` is unset on purpose.
+    fn variable(cargo: &Command, name: &str) -> Option<Option<String>> {
+        let found = cargo.get_envs().find(|(key, _)| *key == OsStr::new(name))?;
+        Some(found.1.map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    #[test]
+    fn flags_meant_for_the_host_do_not_reach_guests() {
+        for compiler in [Compiler::Rustup, Compiler::Debian { linker: "/ld".into() }] {
+            assert_eq!(variable(&compiler.cargo(), "RUSTFLAGS"), Some(None));
+        }
+    }
+
+    #[test]
+    fn debians_compiler_is_used_as_a_whole() {
+        let compiler = Compiler::Debian { linker: "/ld".into() };
+        let cargo = compiler.cargo();
+        assert_eq!(cargo.get_program(), "/usr/bin/cargo");
+        assert_eq!(variable(&cargo, "RUSTC"), Some(Some("/usr/bin/rustc".into())));
+        assert_eq!(variable(&cargo, "RUSTUP_TOOLCHAIN"), Some(None));
+        assert_eq!(
+            variable(&cargo, "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER"),
+            Some(Some("/ld".into()))
+        );
+        assert!(compiler.build_arguments().contains(&"-Zbuild-std=std,panic_abort"));
+    }
 }

@@ -36,9 +36,16 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// What a program prints on stdout; its stderr is shown only in the error.
 pub fn output(command: &mut Command) -> Result<String> {
     let name = shown(command);
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("{name} cannot be started"))?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("{name} cannot be started"))?;
     if !output.status.success() {
-        bail!("{name} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+        bail!(
+            "{name} failed ({}): {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
     }
     String::from_utf8(output.stdout).with_context(|| format!("{name} printed no valid text"))
 }

@@ -6,6 +6,7 @@
 
 mod json;
 mod message;
+mod names;
 mod policy;
 mod rules;
 
@@ -33,21 +34,13 @@ impl setup::Guest for Rego {
 }
 
 impl document_pre::Guest for Rego {
-    fn pre(
-        _cx: &document_pre::Context,
-        _operation: String,
-        input: String,
-    ) -> Result<Option<String>, String> {
+    fn pre(_cx: &document_pre::Context, _operation: String, input: String) -> Result<Option<String>, String> {
         policy::judge(&input).map_err(String::from)
     }
 }
 
 impl document_post::Guest for Rego {
-    fn post(
-        _cx: &document_post::Context,
-        _operation: String,
-        both: String,
-    ) -> Result<Option<String>, String> {
+    fn post(_cx: &document_post::Context, _operation: String, both: String) -> Result<Option<String>, String> {
         policy::judge(&both).map_err(String::from)
     }
 }

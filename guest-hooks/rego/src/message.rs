@@ -7,7 +7,7 @@
 use std::fmt;
 
 /// What regorus writes right before a value of the evaluation.
-const BEFORE_A_VALUE: [&str; 4] = ["Got `", "found value:", "multiple outputs ", "(left="];
+const BEFORE_A_VALUE: [&str; 5] = ["Got `", "found value:", "multiple outputs ", "(left=", "(path ["];
 
 /// Why a policy could not be loaded or gave no verdict.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use regorus::{Engine, Value};
 
 use crate::json;
 use crate::message::Message;
-use crate::rules;
+use crate::{names, rules};
 
 /// What `evaluator` answers.
 pub const EVALUATOR: &str = "interpreter";
@@ -33,11 +33,7 @@ struct Policy {
 
 /// Parses, analyses and warms up. The component has a policy afterwards, or an error
 /// naming the file and line, or the rule that is missing.
-pub fn load(
-    files: Vec<(String, String)>,
-    rule: String,
-    warm_up: &str,
-) -> Result<(), Message> {
+pub fn load(files: Vec<(String, String)>, rule: String, warm_up: &str) -> Result<(), Message> {
     if POLICY.with_borrow(Option::is_some) {
         return Err(Message::new("a policy is already loaded; make a new instance"));
     }
@@ -47,8 +43,8 @@ pub fn load(
         engine.add_policy(name, text).map_err(Message::of)?;
     }
     rules::check_defined(&mut engine, &rule)?;
-    let warm_up = json::parse(warm_up)
-        .map_err(|error| Message::new(format!("warm-up document: {error}")))?;
+    names::check(&mut engine)?;
+    let warm_up = json::parse(warm_up).map_err(|error| Message::new(format!("warm-up document: {error}")))?;
 
     let mut policy = Policy { engine, rule };
     policy
@@ -65,8 +61,7 @@ pub fn load(
 /// Evaluates the rule on one document. `None` where the rule is undefined, else the
 /// JSON text of its value.
 pub fn judge(input: &str) -> Result<Option<String>, Message> {
-    let input =
-        json::parse(input).map_err(|error| Message::new(format!("input document: {error}")))?;
+    let input = json::parse(input).map_err(|error| Message::new(format!("input document: {error}")))?;
     let verdict = POLICY.with_borrow_mut(|policy| match policy {
         Some(policy) => policy.evaluate(input),
         None => Err(Message::new("no policy is loaded; call load first")),
@@ -87,3 +82,6 @@ impl Policy {
             .map_err(|error| Message::of(error).within(&self.rule))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,8 +47,20 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-fn package_of(module: &Module) -> String {
+/// The package of a file, from `data` on.
+pub fn package_of(module: &Module) -> String {
     format!("data.{}", path_of(&module.package.refr))
+}
+
+/// The name of a rule or a function, as a reference.
+pub fn head_of(rule: &Rule) -> &Expr {
+    match rule {
+        Rule::Spec {
+            head: RuleHead::Compr { refr, .. } | RuleHead::Set { refr, .. } | RuleHead::Func { refr, .. },
+            ..
+        }
+        | Rule::Default { refr, .. } => refr,
+    }
 }
 
 /// The head of a rule that has a value by itself; a function has none.
@@ -64,7 +76,7 @@ fn value_rule(rule: &Rule) -> Option<&Expr> {
 }
 
 /// The constant part of a reference: `a.b` of `a.b`, `a["b"]` and `a.b[x]`.
-fn path_of(reference: &Expr) -> String {
+pub fn path_of(reference: &Expr) -> String {
     let mut names = Vec::new();
     collect(reference, &mut names);
     names.join(".")

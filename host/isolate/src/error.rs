@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use deno_core::error::{CoreError, CoreErrorKind, JsError};
+use ::deno_core::error::{CoreError, CoreErrorKind, JsError};
 
 use crate::Cause;
 

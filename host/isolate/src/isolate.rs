@@ -2,7 +2,7 @@
 
 use std::{future::Future, rc::Rc, sync::Arc};
 
-use deno_core::{
+use ::deno_core::{
     Extension, JsRuntime, ModuleLoader, PollEventLoopOptions, RuntimeOptions, error::CoreError, scope, v8,
 };
 
@@ -97,11 +97,17 @@ impl Isolate {
         if options.snapshot.is_none() {
             isolate.run_script("seam:harden", HARDEN)?;
         }
-        scope!(scope, isolate.runtime);
-        if !realm::strip(scope) {
-            return Err(Stop::Engine("a global that must go cannot be removed".into()));
-        }
+        isolate.strip()?;
         Ok(isolate)
+    }
+
+    fn strip(&mut self) -> Result<(), Stop> {
+        scope!(scope, self.runtime);
+        if realm::strip(scope) {
+            Ok(())
+        } else {
+            Err(Stop::Engine("a global that must go cannot be removed".into()))
+        }
     }
 
     /// What stops this isolate from anywhere.
@@ -160,7 +166,7 @@ impl Isolate {
     pub async fn run_module(&mut self, specifier: &str, code: String) -> Result<Value, Stop> {
         self.alive()?;
         let specifier =
-            deno_core::ModuleSpecifier::parse(specifier).map_err(|error| Stop::Engine(error.to_string()))?;
+            ::deno_core::ModuleSpecifier::parse(specifier).map_err(|error| Stop::Engine(error.to_string()))?;
         let terminator = self.terminator.clone();
         let runtime = &mut self.runtime;
         let work = async move {
@@ -263,6 +269,6 @@ fn caught(scope: &mut v8::PinnedRef<'_, v8::TryCatch<'_, '_, v8::HandleScope<'_>
     let Some(exception) = scope.exception() else {
         return Stop::Engine("it was stopped".into());
     };
-    let error = deno_core::error::JsError::from_v8_exception(scope, exception);
+    let error = ::deno_core::error::JsError::from_v8_exception(scope, exception);
     Stop::Threw(ScriptError::from(*error))
 }

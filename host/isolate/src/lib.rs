@@ -18,10 +18,27 @@ mod realm;
 mod terminator;
 mod watchdog;
 
-pub use deno_core;
+/// deno_core, for crates that declare ops: `use seam_isolate::deno_core;` beside them.
+///
+/// `op2` calls a check in debug builds that exists only in debug builds of deno_core
+/// itself. Dependencies are optimised here, so it is supplied; it guards against ops that
+/// call back into ops while state is borrowed, which a panic would report as well.
+pub mod deno_core {
+    pub use ::deno_core::*;
+
+    #[doc(hidden)]
+    pub mod _ops {
+        pub use ::deno_core::_ops::*;
+
+        /// Stands in for the check that deno_core leaves out when it is optimised.
+        pub fn reentrancy_check(_: &::deno_core::OpDecl) -> Option<()> {
+            None
+        }
+    }
+}
 
 pub use error::{ScriptError, Stop};
-pub use isolate::{Function, Isolate, Options, Value};
+pub use isolate::{Function, Isolate, Options, THREAD_STACK, Value};
 pub use memory::{Limits, Memory, Reservation, array_buffer};
 pub use ops::{CORE_OPS, refuse_ops};
 pub use platform::init_platform;

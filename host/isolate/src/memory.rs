@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use deno_core::v8;
+use ::deno_core::v8;
 
 /// What one isolate may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,9 @@
 //! that load code. A guest can reach every op by redefining built-ins that deno_core's own
 //! script uses, so what isn't needed is replaced by a function that throws.
 
-use deno_core::{Extension, OpDecl, op2};
 use deno_error::JsErrorBox;
+
+use crate::deno_core::{self, Extension, OpDecl, op2};
 
 /// The ops of deno_core that every isolate needs: its event loop, timers and promises.
 /// They neither act on the outside nor fail on odd arguments.

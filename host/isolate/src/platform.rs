@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use deno_core::JsRuntime;
+use ::deno_core::JsRuntime;
 
 /// How deep scripts may recurse, in KiB of native stack. Threads that run isolates need
 /// [`THREAD_STACK`](crate::isolate::THREAD_STACK), which leaves room above it.
@@ -23,11 +23,9 @@ pub fn init_platform() {
             "--no-verify-snapshot-checksum".to_owned(),
             // No context of ours asks for it, so it exists nowhere.
             "--enable-sharedarraybuffer-per-context".to_owned(),
-            // WebAssembly.Memory bypasses the array buffer allocator and thereby its limit.
-            "--no-expose-wasm".to_owned(),
             format!("--stack-size={STACK_KIB}"),
         ];
-        let unknown = deno_core::v8_set_flags(flags.to_vec());
+        let unknown = ::deno_core::v8_set_flags(flags.to_vec());
         debug_assert_eq!(unknown.len(), 1, "V8 does not know {unknown:?}");
         JsRuntime::init_platform(None);
     });

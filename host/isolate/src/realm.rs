@@ -1,6 +1,6 @@
 //! What is taken out of a realm before anything foreign runs in it.
 
-use deno_core::v8;
+use ::deno_core::v8;
 
 /// Plain JavaScript that closes the ways around the array buffer limit. V8 allocates
 /// resizable buffers itself, past the allocator, so they don't exist here: the
@@ -12,7 +12,8 @@ use deno_core::v8;
 pub const HARDEN: &str = include_str!("harden.js");
 
 /// The globals that go when a realm is complete. deno_core needs the first two while it
-/// starts, from a snapshot too, so they can't be left out of one.
+/// starts, from a snapshot too, so they can't be left out of one. `WebAssembly.Memory`
+/// bypasses the array buffer allocator, and no flag of V8 leaves WebAssembly out.
 const REMOVED: &[&str] = &["Deno", "__bootstrap", "WebAssembly", "SharedArrayBuffer"];
 
 /// Removes what [`REMOVED`] names.

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deno_core::v8::IsolateHandle;
+use ::deno_core::v8::IsolateHandle;
 use tokio::sync::Notify;
 
 use crate::watchdog;

@@ -44,8 +44,6 @@ pub(crate) struct FetchConfig {
     pub(crate) policies: Option<Policies>,
     /// The hooks or layers around them.
     pub(crate) form: Form,
-    /// What of the address space is opened, each with its JSON path.
-    pub(crate) open: Vec<(String, String)>,
 }
 
 /// The policies of an operation.

@@ -6,7 +6,16 @@
 //!
 //! **Architecture invariant.** This is the only crate that knows every other one.
 
+pub mod cli;
+pub mod command;
 pub mod config;
+pub mod execution;
+mod load;
 pub mod log;
+pub mod mcp;
+pub mod picture;
+pub mod stacks;
 pub mod stdio;
 pub mod trace;
+
+pub use stacks::{Stacks, Surroundings};

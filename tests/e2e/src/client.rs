@@ -55,7 +55,9 @@ impl Session {
         command.kill_on_drop(true);
         let child = TokioChildProcess::new(command).context("seam cannot be started")?;
         let service = Listener(heard.clone()).serve(child);
-        let service = tokio::time::timeout(PATIENCE, service).await.context("seam did not shake hands")??;
+        let service = tokio::time::timeout(PATIENCE, service)
+            .await
+            .context("seam did not shake hands")??;
         Ok(Self { service, heard })
     }
 
@@ -81,7 +83,10 @@ impl Session {
         };
         let call = CallToolRequestParams::new("run_js").with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
-        let handle = self.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
+        let handle = self
+            .service
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await?;
         Ok(Running {
             handle,
             heard: self.heard.clone(),
@@ -91,13 +96,17 @@ impl Session {
     /// Whether the server answers a ping.
     pub async fn ping(&self) -> Result<()> {
         let ping = ClientRequest::PingRequest(rmcp::model::PingRequest::default());
-        tokio::time::timeout(PATIENCE, self.service.send_request(ping)).await.context("no answer to a ping")??;
+        tokio::time::timeout(PATIENCE, self.service.send_request(ping))
+            .await
+            .context("no answer to a ping")??;
         Ok(())
     }
 
     /// Closes the session and waits until the server's process is gone.
     pub async fn close(self) -> Result<()> {
-        tokio::time::timeout(PATIENCE, self.service.cancel()).await.context("seam did not end")??;
+        tokio::time::timeout(PATIENCE, self.service.cancel())
+            .await
+            .context("seam did not end")??;
         Ok(())
     }
 }
@@ -124,7 +133,9 @@ impl Running {
     /// The progress messages of this call so far.
     pub fn messages(&self) -> Vec<String> {
         let messages = self.heard.messages.lock().unwrap_or_else(PoisonError::into_inner);
-        let mine = messages.iter().filter(|(token, _)| *token == self.handle.progress_token);
+        let mine = messages
+            .iter()
+            .filter(|(token, _)| *token == self.handle.progress_token);
         mine.map(|(_, message)| message.clone()).collect()
     }
 
@@ -179,7 +190,11 @@ impl Run {
     pub fn error(&self) -> Result<String> {
         ensure!(self.is_error, "the script completed: {}", self.content);
         let error = &self.content["error"];
-        let part = |key: &str| error[key].as_str().with_context(|| format!("no {key} in {}", self.content));
+        let part = |key: &str| {
+            error[key]
+                .as_str()
+                .with_context(|| format!("no {key} in {}", self.content))
+        };
         Ok(format!("{}: {}", part("name")?, part("message")?))
     }
 }

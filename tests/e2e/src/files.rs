@@ -30,7 +30,9 @@ impl Files {
 
 /// The `file://` URL of a path.
 pub fn file_url(path: &Path) -> Result<String> {
-    let path = path.canonicalize().with_context(|| format!("{} is missing", path.display()))?;
+    let path = path
+        .canonicalize()
+        .with_context(|| format!("{} is missing", path.display()))?;
     match Url::from_file_path(&path) {
         Ok(url) => Ok(url.into()),
         Err(()) => anyhow::bail!("{} has no file URL", path.display()),

@@ -10,8 +10,10 @@ pub mod files;
 pub mod product;
 pub mod server;
 pub mod trace;
+pub mod wire;
 
 pub use client::{Run, Session};
 pub use files::Files;
 pub use product::Product;
 pub use server::{Answer, Recorder};
+pub use wire::Wire;

@@ -27,7 +27,11 @@ impl Product {
         let me = std::env::current_exe()?;
         // Tests are built into `deps`, binaries beside it.
         let built = me.parent().context("a program has a directory")?;
-        let profile = if built.ends_with("deps") { built.parent().unwrap_or(built) } else { built };
+        let profile = if built.ends_with("deps") {
+            built.parent().unwrap_or(built)
+        } else {
+            built
+        };
         let target = profile.parent().context("the profile lies in a target directory")?;
         let product = Self {
             binary: profile.join("seam"),
@@ -36,8 +40,17 @@ impl Product {
             repository,
         };
         let binary = &product.binary;
-        ensure!(binary.is_file(), "{} is missing; run `cargo xtask test`, or `cargo build -p seam`", binary.display());
+        ensure!(
+            binary.is_file(),
+            "{} is missing; run `cargo xtask test`, or `cargo build -p seam`",
+            binary.display()
+        );
         Ok(product)
+    }
+
+    /// The binary.
+    pub fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// The repository's root.
@@ -59,7 +72,11 @@ impl Product {
     /// The `file://` URL of a component, such as `stamp`.
     pub fn component(&self, name: &str) -> Result<String> {
         let path = self.components.join(format!("{name}.wasm"));
-        ensure!(path.is_file(), "{} is missing; run `cargo xtask guests`", path.display());
+        ensure!(
+            path.is_file(),
+            "{} is missing; run `cargo xtask guests`",
+            path.display()
+        );
         file_url(&path)
     }
 
@@ -72,7 +89,12 @@ impl Product {
     /// it compiles from test to test.
     pub fn command(&self, subcommand: &str) -> Command {
         let mut command = Command::new(&self.binary);
-        command.arg(subcommand).arg("--components").arg(&self.components).arg("--cache-dir").arg(&self.cache);
+        command
+            .arg(subcommand)
+            .arg("--components")
+            .arg(&self.components)
+            .arg("--cache-dir")
+            .arg(&self.cache);
         command
     }
 

@@ -261,13 +261,19 @@ async fn read(stream: &mut TcpStream) -> Result<Hit> {
     let mut rest = bytes.split_off(end);
     let mut fields = vec![httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
-    ensure!(request.parse(&bytes)?.is_complete(), "the head of a request is incomplete");
+    ensure!(
+        request.parse(&bytes)?.is_complete(),
+        "the head of a request is incomplete"
+    );
     let target = request.path.context("no target")?;
     let (path, query) = match target.split_once('?') {
         Some((path, query)) => (path, Some(query.to_owned())),
         None => (target, None),
     };
-    let headers = request.headers.iter().map(|field| (field.name.to_owned(), latin1(field.value)));
+    let headers = request
+        .headers
+        .iter()
+        .map(|field| (field.name.to_owned(), latin1(field.value)));
     let mut hit = Hit {
         method: request.method.context("no method")?.to_owned(),
         path: path.to_owned(),
@@ -362,4 +368,60 @@ fn latin1(bytes: &[u8]) -> String {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A poisoned record is still a true record.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn exchange(server: &Recorder, sent: &str) -> Result<String> {
+        let mut stream = TcpStream::connect(server.address).await?;
+        stream.write_all(sent.as_bytes()).await?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+
+    #[tokio::test]
+    async fn what_arrives_is_on_record_byte_for_byte() -> Result<()> {
+        let server = Recorder::start().await?;
+        let head = "POST /echo?a=b HTTP/1.1\r\nHost: x\r\nX-A:  1\r\nx-a: 2\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let answer = exchange(&server, &format!("{head}3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n")).await?;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        let hit = &server.hits()[0];
+        assert_eq!(
+            (hit.target().as_str(), hit.body.as_slice()),
+            ("/echo?a=b", b"abcde".as_slice())
+        );
+        assert_eq!(hit.header("X-a"), ["1", "2"]);
+        assert_eq!(hit.head, head.as_bytes());
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn routes_answer_as_scripted() -> Result<()> {
+        let server = Recorder::start().await?;
+        server.route("/odd", Answer::new(599, "body").header("x-a", "1").header("x-a", "2"));
+        let odd = exchange(&server, "GET /odd HTTP/1.1\r\n\r\n").await?;
+        assert!(
+            odd.starts_with("HTTP/1.1 599 \r\nx-a: 1\r\nx-a: 2\r\n") && odd.ends_with("\r\n\r\nbody"),
+            "{odd}"
+        );
+        let away = exchange(&server, "GET /redirect?http://b/ HTTP/1.1\r\n\r\n").await?;
+        assert!(away.contains("location: http://b/\r\n"), "{away}");
+        assert_eq!(server.targets(), ["/odd", "/redirect?http://b/"]);
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_hanging_request_is_seen_to_end() -> Result<()> {
+        let server = Recorder::start().await?;
+        let mut stream = TcpStream::connect(server.address).await?;
+        stream.write_all(b"GET /hang HTTP/1.1\r\n\r\n").await?;
+        let hit = server.wait_for("the request", |hit| hit.path == "/hang").await?;
+        assert!(!hit.closed);
+        drop(stream);
+        server.wait_for("its end", |hit| hit.closed).await?;
+        Ok(())
+    }
 }

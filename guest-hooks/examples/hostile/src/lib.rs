@@ -29,7 +29,9 @@ impl Guest for Hostile {
             Some("trap") => trap(),
             Some("recurse") => Ok(Verdict::Deny(Some(recurse(0).to_string()))),
             Some("huge") => Ok(Verdict::Deny(Some("x".repeat(HUGE)))),
-            Some(other) => Err(format!("x-hostile: {other} is not one of grow, spin, trap, recurse, huge")),
+            Some(other) => Err(format!(
+                "x-hostile: {other} is not one of grow, spin, trap, recurse, huge"
+            )),
         }
     }
 }
@@ -58,7 +60,11 @@ fn trap() -> ! {
 /// Every level needs the result of the one below, so no loop can stand for it.
 fn recurse(level: u64) -> u64 {
     let frame = black_box([level; 16]);
-    if level == u64::MAX { 0 } else { recurse(level + 1) ^ black_box(frame)[0] }
+    if level == u64::MAX {
+        0
+    } else {
+        recurse(level + 1) ^ black_box(frame)[0]
+    }
 }
 
 export!(Hostile);

@@ -13,11 +13,7 @@ pub struct Commands {
 impl Commands {
     /// Reads a header's values. `known` are the words that stand alone or take `=`;
     /// `set:` and `remove:` are known to every role.
-    pub fn read(
-        values: &[String],
-        known: &[&str],
-        placeholders: &[(&str, String)],
-    ) -> Result<Self, String> {
+    pub fn read(values: &[String], known: &[&str], placeholders: &[(&str, String)]) -> Result<Self, String> {
         let mut commands = Self::default();
         let list = values.join(", ");
         for command in list.split(';').map(str::trim).filter(|it| !it.is_empty()) {
@@ -26,12 +22,7 @@ impl Commands {
         Ok(commands)
     }
 
-    fn add(
-        &mut self,
-        command: &str,
-        known: &[&str],
-        placeholders: &[(&str, String)],
-    ) -> Result<(), String> {
+    fn add(&mut self, command: &str, known: &[&str], placeholders: &[(&str, String)]) -> Result<(), String> {
         let (word, argument) = match command.split_once('=') {
             Some((word, argument)) => (word, Some(fill(argument, placeholders))),
             None => (command, None),

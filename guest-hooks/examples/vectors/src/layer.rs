@@ -1,9 +1,7 @@
 //! The layer: `x-case-layer`.
 
 use crate::Vectors;
-use crate::bindings::exports::seam::hooks::fetch_layer::{
-    Context, Guest, Next, Refusal, Request, Response,
-};
+use crate::bindings::exports::seam::hooks::fetch_layer::{Context, Guest, Next, Refusal, Request, Response};
 use crate::bindings::seam::hooks::call::Failure;
 use crate::commands::Commands;
 use crate::request::{REWRITES, placeholders, rewrite};

@@ -1,9 +1,7 @@
 //! The post hook: `x-case-post`.
 
 use crate::Vectors;
-use crate::bindings::exports::seam::hooks::fetch_post::{
-    Context, Guest, Request, Response, Rewrite, Verdict,
-};
+use crate::bindings::exports::seam::hooks::fetch_post::{Context, Guest, Request, Response, Rewrite, Verdict};
 use crate::commands::Commands;
 use crate::request::placeholders;
 

@@ -18,11 +18,9 @@ const OPERATIONS: Keys = Keys {
 };
 
 const FETCH: Keys = Keys {
-    accepted: &[("policies", ""), ("mode", ""), ("pre", ""), ("post", ""), ("stack", ""), ("network", "")],
-    later: &[],
+    accepted: &[("policies", ""), ("mode", ""), ("pre", ""), ("post", ""), ("stack", "")],
+    later: &["network"],
 };
-
-const NETWORK: Keys = Keys { accepted: &[("open", "")], later: &[] };
 
 const SOURCE: Keys = Keys {
     accepted: &[("url", ""), ("rule", ""), ("timeout_ms", "milliseconds"), ("body", "")],
@@ -78,16 +76,7 @@ fn fetch_config(node: &Node) -> Option<FetchConfig> {
     Some(FetchConfig {
         policies: policies.map(|sources| Policies { mode, sources }),
         form,
-        open: members.get("network").map(|node| open(&node)).unwrap_or_default(),
     })
-}
-
-/// What `fetch.network` opens, not yet understood.
-fn open(node: &Node) -> Vec<(String, String)> {
-    let Some(open) = node.object(&NETWORK).and_then(|members| members.get("open")) else { return Vec::new() };
-    let items = open.items("a list of address ranges").unwrap_or_default();
-    let range = |node: Node| Some((node.path().to_owned(), node.string("an address range")?.to_owned()));
-    items.into_iter().filter_map(range).collect()
 }
 
 fn sources(node: &Node, used_as: Use) -> Vec<Source> {

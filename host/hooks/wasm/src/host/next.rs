@@ -1,6 +1,6 @@
 //! `fetch-next` and `document-next`: the way down the stack.
 
-use seam_contract::{Operation, Output, Refusal, document, json};
+use seam_contract::{ErrorKind, Operation, Output, Refusal, document, json};
 use wasmtime::component::Resource;
 
 use crate::{
@@ -69,6 +69,9 @@ impl State {
         let at = self.at()?;
         let read = json::parse(input)
             .and_then(|document| document::read_input(at.cx.call(), &at.received, at.bodies, &document));
-        Ok(read.map_err(|error| error.at(at.cx.role(), at.cx.name()).into()))
+        Ok(read.map_err(|error| {
+            let error = error.of_kind(ErrorKind::HookFailed);
+            error.at(at.cx.role(), at.cx.name()).into()
+        }))
     }
 }

@@ -1,18 +1,9 @@
-//! JSON texts and the engine's values, without loss.
-//!
-//! Not the engine's own parser: that one rounds whole numbers beyond 64 bits, lets the
-//! last of two equal keys win, and takes an object with a certain magic key for a
-//! number. A document comes from a judged script, so each of these would be a way to
-//! show the policy something else than what is executed.
-
-use std::fmt::{self, Write as _};
+//! From JSON text to a value of the engine.
 
 use regorus::Value;
 use regorus::value::{Array, Object};
 
-/// How deep arrays and objects may nest, in and out. The host's documents obey the
-/// same limit; it keeps this parser's recursion far from the end of the stack.
-const MAX_DEPTH: usize = 128;
+use super::{JsonError, MAX_DEPTH};
 
 /// A decimal fraction of at most this many digits survives a double unchanged.
 const DIGITS_A_DOUBLE_KEEPS: usize = 15;
@@ -20,38 +11,6 @@ const DIGITS_A_DOUBLE_KEEPS: usize = 15;
 /// The longest whole number, in digits. Turning a text into a big integer costs the
 /// square of its length.
 const MAX_INTEGER_DIGITS: usize = 1000;
-
-/// Why a text is no document, or a value no JSON.
-#[derive(Debug)]
-pub enum JsonError {
-    /// Not JSON: what was expected, at which byte.
-    Expected(&'static str, usize),
-    /// A key that occurs twice in one object, which ends before this byte.
-    DuplicateKey(usize),
-    /// A number at this byte that the engine would change.
-    Number(usize),
-    /// Nested beyond the limit.
-    TooDeep,
-    /// A part without a value.
-    Undefined,
-}
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Expected(what, at) => write!(f, "not valid JSON: {what} at byte {at}"),
-            Self::DuplicateKey(at) => {
-                write!(f, "a key occurs twice in the object that ends at byte {at}")
-            }
-            Self::Number(at) => write!(
-                f,
-                "the number at byte {at} has more digits or a larger exponent than Rego can keep"
-            ),
-            Self::TooDeep => write!(f, "nested deeper than {MAX_DEPTH} levels"),
-            Self::Undefined => write!(f, "a part of it is undefined"),
-        }
-    }
-}
 
 /// Reads one JSON text.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
@@ -62,14 +21,6 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
         return Err(parser.expected("the end was expected"));
     }
     Ok(value)
-}
-
-/// Writes one JSON text: keys in order, a set as an array, a key that is no string as
-/// the string of its JSON text (as OPA does).
-pub fn write(value: &Value) -> Result<String, JsonError> {
-    let mut out = String::new();
-    write_value(&mut out, value, 0)?;
-    Ok(out)
 }
 
 struct Parser<'a> {
@@ -244,12 +195,7 @@ impl<'a> Parser<'a> {
             self.digits()?;
         }
         let text = self.slice(start, self.at);
-        if whole {
-            integer(text)
-        } else {
-            fraction(text)
-        }
-        .ok_or(JsonError::Number(start))
+        if whole { integer(text) } else { fraction(text) }.ok_or(JsonError::Number(start))
     }
 
     fn digits(&mut self) -> Result<(), JsonError> {
@@ -340,87 +286,4 @@ fn significant(number: &str) -> String {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     digits.trim_matches('0').to_owned()
-}
-
-fn write_value(out: &mut String, value: &Value, depth: usize) -> Result<(), JsonError> {
-    if depth > MAX_DEPTH {
-        return Err(JsonError::TooDeep);
-    }
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        Value::Number(_) => write_number(out, value),
-        Value::String(text) => write_string(out, text),
-        Value::Array(items) => write_items(out, items.iter(), depth)?,
-        Value::Set(items) => write_items(out, items.iter_sorted(), depth)?,
-        Value::Object(members) => {
-            out.push('{');
-            for (nth, (key, member)) in members.iter_sorted().enumerate() {
-                if nth > 0 {
-                    out.push(',');
-                }
-                match key {
-                    Value::String(key) => write_string(out, key),
-                    other => {
-                        let mut text = String::new();
-                        write_value(&mut text, other, depth + 1)?;
-                        write_string(out, &text);
-                    }
-                }
-                out.push(':');
-                write_value(out, member, depth + 1)?;
-            }
-            out.push('}');
-        }
-        Value::Undefined => return Err(JsonError::Undefined),
-    }
-    Ok(())
-}
-
-fn write_items<'a>(
-    out: &mut String,
-    items: impl Iterator<Item = &'a Value>,
-    depth: usize,
-) -> Result<(), JsonError> {
-    out.push('[');
-    for (nth, item) in items.enumerate() {
-        if nth > 0 {
-            out.push(',');
-        }
-        write_value(out, item, depth + 1)?;
-    }
-    out.push(']');
-    Ok(())
-}
-
-/// Whole numbers digit by digit, doubles in the shortest form that reads back the same.
-fn write_number(out: &mut String, value: &Value) {
-    let Value::Number(number) = value else { return };
-    // Writing to a string cannot fail.
-    let _ = match (number.as_u64(), number.as_i64(), number.as_f64()) {
-        (Some(small), _, _) => write!(out, "{small}"),
-        (None, Some(small), _) => write!(out, "{small}"),
-        (None, None, Some(double)) => write!(out, "{double:e}"),
-        (None, None, None) => write!(out, "{}", number.format_decimal()),
-    };
-}
-
-fn write_string(out: &mut String, text: &str) {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if control < ' ' => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(control));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
 }

@@ -1,0 +1,134 @@
+//! `seam run`
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Write as _},
+    path::Path,
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+use seam_contract::record::Recorder;
+use seam_sandbox::{Language, Line, Outcome, Script, Status};
+use tokio::sync::mpsc;
+
+use crate::{
+    cli::Run,
+    command,
+    execution::{self, Executions, Job, MAX_CODE},
+    log,
+    stdio::Stdio,
+    trace::{Form, Trace},
+};
+
+/// The exit status where nothing was run.
+const NOT_RUN: u8 = 2;
+
+/// How many console lines wait for standard error. What does not fit is printed at the
+/// end, from the outcome.
+const QUEUE: usize = 1024;
+
+/// Runs one file and prints its result.
+pub(super) async fn run(arguments: Run, mut stdio: Stdio) -> ExitCode {
+    let script = match script(&arguments.file) {
+        Ok(script) => script,
+        Err(error) => {
+            log::line(format_args!("cannot read {}: {error}", arguments.file.display()));
+            return NOT_RUN.into();
+        }
+    };
+    let stacks = match command::stacks(arguments.policies_json.as_deref(), &arguments.places).await {
+        Ok(stacks) => stacks,
+        Err(mistakes) => {
+            command::tell(&mistakes);
+            return NOT_RUN.into();
+        }
+    };
+    let started = || -> io::Result<_> {
+        let trace = arguments.trace.then(|| Trace::start(Box::new(io::stderr()), Form::Tables)).transpose()?;
+        Ok((trace, command::interrupted()?))
+    };
+    let (trace, cancelled) = match started() {
+        Ok(started) => started,
+        Err(error) => {
+            log::line(format_args!("cannot start: {error}"));
+            return NOT_RUN.into();
+        }
+    };
+    let executions = Executions::new(stacks, trace.clone().map(|trace| trace as Arc<dyn Recorder>));
+    let (sender, lines) = mpsc::channel(QUEUE);
+    let printed = tokio::spawn(print(lines));
+    let limits = execution::limits(Duration::from_secs(arguments.timeout_secs), arguments.heap_mb);
+    let ended = executions.run(Job { script, limits, console: Some(sender), cancelled }).await;
+    let printed = printed.await.unwrap_or_default();
+    if let Some(trace) = trace {
+        trace.finish();
+    }
+    match ended {
+        Ok(ended) => finish(ended.outcome, printed, &mut stdio),
+        Err(busy) => {
+            log::line(busy);
+            NOT_RUN.into()
+        }
+    }
+}
+
+/// Prints console lines as they come, and counts them.
+async fn print(mut lines: mpsc::Receiver<Line>) -> usize {
+    let mut count = 0;
+    while let Some(line) = lines.recv().await {
+        count += 1;
+        show(&line);
+    }
+    count
+}
+
+fn show(line: &Line) {
+    // A closed standard error is no reason to stop a script.
+    let _ = io::stderr().write_all(format!("{}\n", line.text).as_bytes());
+}
+
+/// Prints what was not printed yet, then the result or the error.
+fn finish(outcome: Outcome, printed: usize, stdio: &mut Stdio) -> ExitCode {
+    for line in outcome.console.iter().skip(printed) {
+        show(line);
+    }
+    if outcome.truncated {
+        log::line("output was cut, there was too much of it");
+    }
+    if let Some(error) = &outcome.error {
+        match &error.stack {
+            Some(stack) => log::line(stack),
+            None => log::line(format_args!("{}: {}", error.name, error.message)),
+        }
+    }
+    let written = match outcome.result {
+        Some(result) => writeln!(stdio.output, "{}", result.text()),
+        None => Ok(()),
+    };
+    match (outcome.status, written) {
+        (Status::Completed, Ok(())) => ExitCode::SUCCESS,
+        (_, Err(error)) => {
+            log::line(format_args!("cannot write to standard output: {error}"));
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn script(path: &Path) -> io::Result<Script> {
+    let language = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("ts" | "mts") => Language::TypeScript,
+        Some("js" | "mjs") => Language::JavaScript,
+        _ => return Err(io::Error::other("the name ends in none of .js, .mjs, .ts, .mts")),
+    };
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_CODE as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_CODE {
+        return Err(io::Error::other(format!("larger than the limit of {MAX_CODE} bytes")));
+    }
+    let code = String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8 text"))?;
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    Ok(Script { code, name, language })
+}

@@ -1,1 +1,0 @@
-pub fn run(_: &crate::cli::Arguments) -> anyhow::Result<()> { Ok(()) }
