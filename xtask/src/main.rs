@@ -1,9 +1,13 @@
 //! `cargo xtask`: the project's own commands. Starting it needs nothing but cargo.
 
+mod bench;
 mod cli;
 mod component;
+mod demo;
 mod guests;
+mod lint;
 mod mutants;
+mod product;
 mod setup;
 mod test;
 mod tidy;
@@ -35,11 +39,25 @@ const COMMANDS: &[Command] = &[
         run: guests::run,
     },
     Command {
+        name: "demo",
+        about: "setup, guests, build, then the main job: a real client, a real server, every decision",
+        flags: &[],
+        passes_on: None,
+        run: demo::run,
+    },
+    Command {
         name: "test",
         about: "setup, guests, then every test of the workspace",
         flags: &[],
         passes_on: Some("arguments of `cargo test`"),
         run: test::run,
+    },
+    Command {
+        name: "lint",
+        about: "clippy over everything, warnings denied, the guests' workspace included",
+        flags: &[],
+        passes_on: None,
+        run: lint::run,
     },
     Command {
         name: "tidy",
@@ -54,6 +72,13 @@ const COMMANDS: &[Command] = &[
         flags: &[],
         passes_on: Some("names of mutations, to run only these"),
         run: mutants::run,
+    },
+    Command {
+        name: "bench",
+        about: "what each kind of hook costs, beside a peer from the same run; writes target/bench/results.md",
+        flags: &[],
+        passes_on: None,
+        run: bench::run,
     },
 ];
 

@@ -107,13 +107,16 @@ impl AsMut<[u8]> for Counted {
 }
 
 /// An `ArrayBuffer` that takes over these bytes without copying them. They count until it
-/// is collected. `None`: there is no room for them.
+/// is collected. `None`: there is no room for them, even after collecting garbage.
 pub fn array_buffer<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     memory: &Arc<Memory>,
     bytes: Vec<u8>,
 ) -> Option<v8::Local<'s, v8::ArrayBuffer>> {
-    let reservation = memory.reserve(bytes.len())?;
+    let reservation = memory.reserve(bytes.len()).or_else(|| {
+        scope.low_memory_notification();
+        memory.reserve(bytes.len())
+    })?;
     let store = v8::ArrayBuffer::new_backing_store_from_bytes(Box::new(Counted {
         bytes,
         _reservation: reservation,

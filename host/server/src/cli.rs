@@ -7,9 +7,10 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand};
+use seam_sandbox::Limits;
 
 use crate::{
-    execution::{DEFAULT_HEAP_MB, DEFAULT_TIME_SECS, HEAP_MB, TIME_SECS},
+    execution::{MAX_HEAP_MB, MAX_TIME_SECS, MIN_HEAP_MB},
     log,
     stacks::Surroundings,
 };
@@ -106,12 +107,12 @@ pub struct Run {
     #[arg(long)]
     pub trace: bool,
     /// Stops the script after this many seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_TIME_SECS,
-          value_parser = clap::value_parser!(u64).range(*TIME_SECS.start()..=*TIME_SECS.end()))]
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::DEFAULT_TIME.as_secs(),
+          value_parser = clap::value_parser!(u64).range(1..=MAX_TIME_SECS))]
     pub timeout_secs: u64,
     /// Stops the script when its heap has grown to this many MiB.
-    #[arg(long, value_name = "MIB", default_value_t = DEFAULT_HEAP_MB,
-          value_parser = clap::value_parser!(u64).range(*HEAP_MB.start()..=*HEAP_MB.end()))]
+    #[arg(long, value_name = "MIB", default_value_t = Limits::DEFAULT_HEAP_MB as u64,
+          value_parser = clap::value_parser!(u64).range(MIN_HEAP_MB..=MAX_HEAP_MB))]
     pub heap_mb: u64,
     /// Where things are.
     #[command(flatten)]

@@ -37,7 +37,10 @@ async fn stacks(policies_json: Option<&str>, places: &Places) -> Result<Stacks, 
 /// Tells every mistake of a configuration.
 fn tell(mistakes: &Mistakes) {
     let count = mistakes.iter().len();
-    log::line(format_args!("the configuration has {count} mistake{}", if count == 1 { "" } else { "s" }));
+    log::line(format_args!(
+        "the configuration has {count} mistake{}",
+        if count == 1 { "" } else { "s" }
+    ));
     for mistake in mistakes.iter() {
         log::line(format_args!("  {mistake}"));
     }

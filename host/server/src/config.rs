@@ -18,7 +18,6 @@ use seam_hook_policy::Mode;
 pub(crate) use file::Kind;
 pub(crate) use given::Given;
 pub use mistake::{Mistake, Mistakes};
-pub(crate) use walk::quoted;
 
 /// How long a hook may take where its source has no `timeout_ms`.
 pub const HOOK_LIMIT: Duration = Duration::from_secs(5);

@@ -3,7 +3,6 @@
 use std::{
     error::Error,
     fmt,
-    ops::RangeInclusive,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -12,26 +11,22 @@ use std::{
 };
 
 use seam_contract::{Caller, record::Recorder};
-use seam_sandbox::{Limits, Line, Outcome, Script, Seam};
+use seam_sandbox::{Limits, Line, Outcome, Script, ScriptError, Seam, Status};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::stacks::Stacks;
 
-/// The time limit of a script, in seconds, where none is given.
-pub const DEFAULT_TIME_SECS: u64 = 30;
+/// The longest time limit a caller can ask for, in seconds: clients give up on longer
+/// calls.
+pub const MAX_TIME_SECS: u64 = 300;
 
-/// The time limits that can be given, in seconds. Clients give up on longer calls.
-pub const TIME_SECS: RangeInclusive<u64> = 1..=300;
+/// The smallest heap limit, in MiB.
+pub const MIN_HEAP_MB: u64 = Limits::MIN_HEAP_MB as u64;
 
-/// The heap limit of a script, in MiB, where none is given.
-pub const DEFAULT_HEAP_MB: u64 = 64;
-
-/// The heap limits that can be given, in MiB. V8 does not start in less.
-pub const HEAP_MB: RangeInclusive<u64> = 8..=1024;
-
-/// How large a script may be, in bytes. Agents write kilobytes.
-pub const MAX_CODE: usize = 4 << 20;
+/// The largest heap limit a caller can ask for, in MiB. All that run at the same time may
+/// ask for it.
+pub const MAX_HEAP_MB: u64 = 1024;
 
 /// How many scripts run at the same time. Each holds a thread and up to its heap limit.
 pub const RUNNING: usize = 16;
@@ -58,9 +53,8 @@ pub struct Job {
     pub script: Script,
     /// How long, and in how much memory.
     pub limits: Limits,
-    /// Where console lines are sent as they come; lines that it has no room for are not
-    /// sent, the outcome has them.
-    pub console: Option<mpsc::Sender<Line>>,
+    /// Where console lines are sent as they come: those that the outcome will have.
+    pub console: Option<mpsc::UnboundedSender<Line>>,
     /// Stops it.
     pub cancelled: CancellationToken,
 }
@@ -80,7 +74,10 @@ pub struct Busy;
 
 impl fmt::Display for Busy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the server is busy: {RUNNING} scripts run and {WAITING} wait; try again later")
+        write!(
+            f,
+            "the server is busy: {RUNNING} scripts run and {WAITING} wait; try again later"
+        )
     }
 }
 
@@ -89,7 +86,9 @@ impl Error for Busy {}
 impl Executions {
     /// Executions against these stacks, their operations reported to `recorder`.
     pub fn new(stacks: Stacks, recorder: Option<Arc<dyn Recorder>>) -> Self {
-        let begun = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let begun = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
         Self {
             stacks,
             recorder,
@@ -126,34 +125,49 @@ impl Executions {
     pub async fn run(&self, job: Job) -> Result<Ended, Busy> {
         let _admitted = self.admitted.try_acquire().map_err(|_| Busy)?;
         let execution = format!("{}-{}", self.process, self.count.fetch_add(1, Ordering::Relaxed));
-        let cancelled = either(&self.stop, &job.cancelled);
+        let cancelled = async {
+            tokio::select! {
+                () = self.stop.cancelled() => {}
+                () = job.cancelled.cancelled() => {}
+            }
+        };
+        tokio::pin!(cancelled);
         let _running = tokio::select! {
             biased;
-            () = cancelled.cancelled() => return Ok(Ended { execution, outcome: Outcome::cancelled() }),
+            () = &mut cancelled => return Ok(Ended { execution, outcome: not_begun() }),
             running = self.running.acquire() => running.map_err(|_| Busy)?,
         };
         let mut caller = Caller::new(execution.clone());
         caller.recorder.clone_from(&self.recorder);
-        let seam = Seam { fetch: self.stacks.fetch.clone() };
-        let outcome = seam_sandbox::run(job.script, job.limits, seam, Arc::new(caller), job.console, cancelled).await;
+        let seam = Seam {
+            fetch: self.stacks.fetch.clone(),
+        };
+        let outcome = seam_sandbox::run(job.script, job.limits, &seam, Arc::new(caller), job.console, cancelled).await;
         Ok(Ended { execution, outcome })
     }
 }
 
-/// The limits of a script.
-pub fn limits(time: Duration, heap_mb: u64) -> Limits {
-    Limits { time, heap_mb: heap_mb as usize, ..Limits::default() }
+/// The outcome of a script that was given up before its turn came.
+fn not_begun() -> Outcome {
+    let message = "the execution was cancelled before it began".into();
+    Outcome {
+        status: Status::Cancelled,
+        result: None,
+        error: Some(ScriptError {
+            name: "Cancelled".into(),
+            message,
+            stack: None,
+        }),
+        console: Vec::new(),
+        duration: Duration::ZERO,
+    }
 }
 
-/// A token that is cancelled when one of these is.
-fn either(a: &CancellationToken, b: &CancellationToken) -> CancellationToken {
-    let (token, b) = (a.child_token(), b.clone());
-    let both = token.clone();
-    tokio::spawn(async move {
-        tokio::select! {
-            () = b.cancelled() => both.cancel(),
-            () = both.cancelled() => {}
-        }
-    });
-    token
+/// The limits of a script; its output has the sandbox's own.
+pub fn limits(time: Duration, heap_mb: u64) -> Limits {
+    Limits {
+        time,
+        heap_mb: usize::try_from(heap_mb).unwrap_or(usize::MAX),
+        ..Limits::default()
+    }
 }

@@ -79,17 +79,29 @@ impl Loader {
     pub(crate) async fn load(&mut self, kind: OperationKind, source: &Source) -> Result<Loaded, Error> {
         let (hook, rule, backend) = match source.kind {
             Kind::JavaScript => {
-                let rule = source.rule.clone().unwrap_or_else(|| source.used_as.function().to_owned());
+                let rule = source
+                    .rule
+                    .clone()
+                    .unwrap_or_else(|| source.used_as.function().to_owned());
                 (Hook::Script(self.script(source).await?), rule, Backend::JavaScript)
             }
-            Kind::Component => (Hook::Component(self.component(source).await?), String::new(), Backend::Component),
+            Kind::Component => (
+                Hook::Component(self.component(source).await?),
+                String::new(),
+                Backend::Component,
+            ),
             Kind::Rego => {
                 let default = || format!("data.mcp.{kind}.{}", source.used_as.rego_rule());
                 let rule = source.rule.clone().unwrap_or_else(default);
                 (Hook::Rego(self.policy(source, &rule).await?), rule, Backend::Rego)
             }
         };
-        Ok(Loaded { hook, name: disk::name(&source.path), backend, rule })
+        Ok(Loaded {
+            hook,
+            name: disk::name(&source.path),
+            backend,
+            rule,
+        })
     }
 
     async fn script(&mut self, source: &Source) -> Result<Arc<JsFile>, Error> {
@@ -134,7 +146,9 @@ impl Loader {
         if let Some(engine) = &self.engine {
             return Ok(engine.clone());
         }
-        let engine = Engine::new(EngineOptions { cache: self.cache.clone() })?;
+        let engine = Engine::new(EngineOptions {
+            cache: self.cache.clone(),
+        })?;
         Ok(self.engine.insert(engine).clone())
     }
 
@@ -189,7 +203,10 @@ impl Loaded {
         match &self.hook {
             Hook::Script(file) => file.executor(&self.rule, limit, source.bodies),
             Hook::Component(component) => component.executor(kind, limit, source.bodies),
-            Hook::Rego(_) => Err(Error::new(ErrorKind::Config, "Rego cannot answer in place of the effect")),
+            Hook::Rego(_) => Err(Error::new(
+                ErrorKind::Config,
+                "Rego cannot answer in place of the effect",
+            )),
         }
     }
 
@@ -210,11 +227,17 @@ pub(crate) fn repeated<'l>(places: impl IntoIterator<Item = (&'l str, &'l Loaded
 }
 
 fn is_layer(component: &Component) -> bool {
-    component.roles().iter().any(|role| matches!(role, HookRole::FetchLayer | HookRole::DocumentLayer))
+    component
+        .roles()
+        .iter()
+        .any(|role| matches!(role, HookRole::FetchLayer | HookRole::DocumentLayer))
 }
 
 fn is_pre_hook(component: &Component) -> bool {
-    component.roles().iter().any(|role| matches!(role, HookRole::FetchPre | HookRole::DocumentPre))
+    component
+        .roles()
+        .iter()
+        .any(|role| matches!(role, HookRole::FetchPre | HookRole::DocumentPre))
 }
 
 impl Source {
@@ -251,6 +274,10 @@ impl Use {
 /// Runs what computes for seconds beside the threads that serve.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(Error::new(ErrorKind::Config, "loading it ended in a defect of the host, please report it").with_source(error))
+        Err(Error::new(
+            ErrorKind::Config,
+            "loading it ended in a defect of the host, please report it",
+        )
+        .with_source(error))
     })
 }

@@ -21,27 +21,29 @@ pub fn line(text: impl fmt::Display) {
     let _ = std::io::stderr().write_all(format!("seam: {text}\n").as_bytes());
 }
 
-/// Sends panics and the warnings of libraries to the log. To be called once.
+/// Sends panics and the errors of libraries to the log. To be called once.
 pub fn install() {
     panic::set_hook(Box::new(|info| {
         let what = info.payload_as_str().unwrap_or("no message");
-        let place = info.location().map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
+        let place = info
+            .location()
+            .map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
         line(format_args!("defect, please report it: panicked{place}: {what}"));
     }));
     // It is set already where several tests share a process.
-    let _ = tracing::subscriber::set_global_default(Warnings);
+    let _ = tracing::subscriber::set_global_default(LibraryErrors);
 }
 
-/// Takes warnings and errors of libraries, without spans.
-struct Warnings;
+/// Takes errors of libraries, without spans.
+struct LibraryErrors;
 
-impl Subscriber for Warnings {
+impl Subscriber for LibraryErrors {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN
+        *metadata.level() <= Level::ERROR
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(LevelFilter::WARN)
+        Some(LevelFilter::ERROR)
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {

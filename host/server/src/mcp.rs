@@ -15,8 +15,8 @@ use std::{process::ExitCode, sync::Arc};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-        ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams,
+        ServerCapabilities, ServerConfig, Tool,
     },
     service::{QuitReason, RequestContext, ServerInitializeError},
 };
@@ -35,7 +35,10 @@ const NAME: &str = "seam";
 /// Serves MCP over these streams until the input ends or `stop` is cancelled. Every
 /// execution has ended when this returns.
 pub async fn serve(stdio: Stdio, executions: Arc<Executions>, stop: CancellationToken) -> ExitCode {
-    let server = Server { tool: tool::describe(&executions), executions: executions.clone() };
+    let server = Server {
+        tool: tool::describe(&executions),
+        executions: executions.clone(),
+    };
     let input_ended = executions.stopping().clone();
     let transport = session::transport(stdio, input_ended);
     let end = match server.serve_with_ct(transport, stop.child_token()).await {
@@ -66,7 +69,9 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let info = Implementation::new(NAME, env!("CARGO_PKG_VERSION"))
             .with_title("Seam")
-            .with_description("Runs JavaScript and TypeScript in isolates whose every effect passes hooks and policies");
+            .with_description(
+                "Runs JavaScript and TypeScript in isolates whose every effect passes hooks and policies",
+            );
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(info)
     }
 
@@ -102,12 +107,18 @@ impl ServerHandler for Server {
 impl Server {
     async fn run(&self, arguments: Arguments, cx: RequestContext<RoleServer>) -> Answer {
         let (progress, console) = Progress::start(&cx);
-        let job = Job { script: arguments.script(), limits: arguments.limits(), console, cancelled: cx.ct.clone() };
+        let limits = arguments.limits();
+        let job = Job {
+            script: arguments.into_script(),
+            limits,
+            console,
+            cancelled: cx.ct.clone(),
+        };
         let ended = self.executions.run(job).await;
         // Progress goes out before the answer, or not at all.
         progress.finish(&cx.ct).await;
         match ended {
-            Ok(ended) => Answer::of(ended),
+            Ok(ended) => Answer::of(ended, limits.output_bytes),
             Err(busy) => Answer::refused(busy.to_string()),
         }
     }

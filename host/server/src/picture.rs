@@ -58,10 +58,27 @@ impl Picture {
 impl fmt::Display for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.places.len();
-        writeln!(f, "{}: {count} place{}, outermost first", self.kind, if count == 1 { "" } else { "s" })?;
-        let name = self.places.iter().map(|place| place.name.chars().count()).max().unwrap_or_default();
+        writeln!(
+            f,
+            "{}: {count} place{}, outermost first",
+            self.kind,
+            if count == 1 { "" } else { "s" }
+        )?;
+        let name = self
+            .places
+            .iter()
+            .map(|place| place.name.chars().count())
+            .max()
+            .unwrap_or_default();
         for (i, place) in self.places.iter().enumerate() {
-            writeln!(f, "  {:>2}  {:name$}  {}: {}", i + 1, place.name, place.role, place.sees)?;
+            writeln!(
+                f,
+                "  {:>2}  {:name$}  {}: {}",
+                i + 1,
+                place.name,
+                place.role,
+                place.sees
+            )?;
             for origin in &place.sources {
                 writeln!(f, "      {:name$}  {origin}", "")?;
             }
@@ -105,7 +122,9 @@ pub(crate) fn sees(kind: OperationKind, role: Role, bodies: Bodies) -> String {
              change {input} on the way down and the output on the way up"
         ),
         Role::Policy => format!("sees the input {body} its body, as it would be executed; says yes or no"),
-        Role::Executor => format!("sees the input {body} its body; answers in place of the real effect, nothing is sent"),
+        Role::Executor => {
+            format!("sees the input {body} its body; answers in place of the real effect, nothing is sent")
+        }
     }
 }
 
@@ -115,5 +134,10 @@ fn rewritable(fields: &[Field], bodies: Bodies) -> String {
         Access::Granted => bodies == Bodies::Given,
         Access::Pinned | Access::Derived => false,
     };
-    fields.iter().filter(may).map(|field| field.name).collect::<Vec<_>>().join(", ")
+    fields
+        .iter()
+        .filter(may)
+        .map(|field| field.name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -2,10 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use seam_contract::{
-    Error, Executor, Layer, OperationKind, PreHook, PreLayer, Role, Stack,
-    document::Bodies,
-};
+use seam_contract::{Error, Executor, Layer, OperationKind, PreHook, PreLayer, Role, Stack, document::Bodies};
 use seam_executor_http::HttpExecutor;
 use seam_hook_policy::{Mode, Policy};
 
@@ -72,7 +69,12 @@ struct Layers {
 impl<'l> Builder<'l> {
     fn new(log: &'l Log, surroundings: Surroundings) -> Self {
         let loader = Loader::new(surroundings.components, surroundings.cache);
-        Self { log, loader, fetch: surroundings.fetch, warnings: Vec::new() }
+        Self {
+            log,
+            loader,
+            fetch: surroundings.fetch,
+            warnings: Vec::new(),
+        }
     }
 
     async fn stacks(mut self, config: &Config) -> Stacks {
@@ -101,7 +103,9 @@ impl<'l> Builder<'l> {
         let mut places = layers.places;
         places.push(innermost);
         if places.len() == 1 {
-            self.warnings.push(format!("{kind}: there is no policy, hook or layer, so nothing judges it"));
+            self.warnings.push(format!(
+                "{kind}: there is no policy, hook or layer, so nothing judges it"
+            ));
         }
         match Stack::new(kind, layers.layers, executor) {
             Ok(stack) => Some((stack, Picture { kind, places })),
@@ -117,24 +121,39 @@ impl<'l> Builder<'l> {
         let (mut pre_hooks, mut post_hooks) = (Vec::new(), Vec::new());
         let mut places = Vec::new();
         for source in pre {
-            if let Some((hook, place)) = self.take(kind, source, Role::PreHook, |loaded| loaded.pre_hook(kind, source)).await {
+            if let Some((hook, place)) = self
+                .take(kind, source, Role::PreHook, |loaded| loaded.pre_hook(kind, source))
+                .await
+            {
                 pre_hooks.push(hook);
                 places.push(place);
             }
         }
         let mut below = Vec::new();
         for source in post {
-            if let Some((hook, place)) = self.take(kind, source, Role::PostHook, |loaded| loaded.post_hook(kind, source)).await {
+            if let Some((hook, place)) = self
+                .take(kind, source, Role::PostHook, |loaded| loaded.post_hook(kind, source))
+                .await
+            {
                 post_hooks.push(hook);
                 below.push(place);
             }
         }
         let policy = policy.unwrap_or_default();
         places.extend(below.into_iter().rev().chain(policy.places));
-        Layers { layers: Stack::chain(pre_hooks, post_hooks, policy.layers), places }
+        Layers {
+            layers: Stack::chain(pre_hooks, post_hooks, policy.layers),
+            places,
+        }
     }
 
-    async fn stack(&mut self, kind: OperationKind, list: &[Place], terminal: &Terminal, policy: Option<Layers>) -> Layers {
+    async fn stack(
+        &mut self,
+        kind: OperationKind,
+        list: &[Place],
+        terminal: &Terminal,
+        policy: Option<Layers>,
+    ) -> Layers {
         let mut layers = Layers::default();
         let mut policy = policy;
         let mut workers = Vec::new();
@@ -148,7 +167,9 @@ impl<'l> Builder<'l> {
                 }
                 Place::Source(source) => source,
             };
-            let Some(loaded) = self.load(kind, source).await else { continue };
+            let Some(loaded) = self.load(kind, source).await else {
+                continue;
+            };
             let (role, layer) = match self.checked(source, loaded.in_stack(kind, source)) {
                 Some(InStack::Layer(layer)) => (Role::Layer, layer),
                 Some(InStack::PreHook(hook)) => (Role::PreHook, Arc::new(PreLayer::new(hook)) as Arc<dyn Layer>),
@@ -174,29 +195,51 @@ impl<'l> Builder<'l> {
         let mut hooks: Vec<Arc<dyn PreHook>> = Vec::new();
         let mut sources = Vec::new();
         for source in &policies.sources {
-            if let Some((hook, place)) = self.take(kind, source, Role::Policy, |loaded| loaded.pre_hook(kind, source)).await {
+            if let Some((hook, place)) = self
+                .take(kind, source, Role::Policy, |loaded| loaded.pre_hook(kind, source))
+                .await
+            {
                 hooks.push(hook);
                 sources.extend(place.sources);
             }
         }
         if policies.sources.is_empty() {
-            self.warnings.push(format!("{kind}.policies: the list is empty, so the policy allows everything"));
+            self.warnings.push(format!(
+                "{kind}.policies: the list is empty, so the policy allows everything"
+            ));
         }
         let how = match policies.mode {
             Mode::All => "all must say yes",
             Mode::Any => "one yes is enough",
         };
         let layer: Arc<dyn Layer> = Arc::new(Policy::new(policies.mode, hooks));
-        let bodies = if sources.iter().any(|source: &Origin| source.bodies == Bodies::Given) { Bodies::Given } else { Bodies::Withheld };
+        let bodies = if sources.iter().any(|source: &Origin| source.bodies == Bodies::Given) {
+            Bodies::Given
+        } else {
+            Bodies::Withheld
+        };
         let sees = format!("{}; {how}", picture::sees(kind, Role::Policy, bodies));
-        let place = picture::Place { role: Role::Policy, name: layer.name().to_owned(), sources, sees };
-        Layers { layers: vec![layer], places: vec![place] }
+        let place = picture::Place {
+            role: Role::Policy,
+            name: layer.name().to_owned(),
+            sources,
+            sees,
+        };
+        Layers {
+            layers: vec![layer],
+            places: vec![place],
+        }
     }
 
-    async fn executor(&mut self, kind: OperationKind, terminal: &Terminal) -> Option<(Arc<dyn Executor>, picture::Place)> {
+    async fn executor(
+        &mut self,
+        kind: OperationKind,
+        terminal: &Terminal,
+    ) -> Option<(Arc<dyn Executor>, picture::Place)> {
         match terminal {
             Terminal::Virtual(source) => {
-                self.take(kind, source, Role::Executor, |loaded| loaded.executor(kind, source)).await
+                self.take(kind, source, Role::Executor, |loaded| loaded.executor(kind, source))
+                    .await
             }
             Terminal::Execute => {
                 let executor = match self.fetch.clone().map_or_else(real, Ok) {
@@ -207,7 +250,12 @@ impl<'l> Builder<'l> {
                     }
                 };
                 let sees = "sends the request over the network; a redirect comes back as it is".to_owned();
-                let place = picture::Place { role: Role::Executor, name: executor.name().to_owned(), sources: Vec::new(), sees };
+                let place = picture::Place {
+                    role: Role::Executor,
+                    name: executor.name().to_owned(),
+                    sources: Vec::new(),
+                    sees,
+                };
                 Some((executor, place))
             }
         }
@@ -232,7 +280,10 @@ impl<'l> Builder<'l> {
     }
 
     fn checked<T>(&self, source: &Source, result: Result<T, Error>) -> Option<T> {
-        let told = |error: &Error| self.log.add(&source.at, format!("{}: {}", source.path.display(), error.message()));
+        let told = |error: &Error| {
+            self.log
+                .add(&source.at, format!("{}: {}", source.path.display(), error.message()))
+        };
         result.inspect_err(told).ok()
     }
 }
@@ -255,5 +306,10 @@ fn described(kind: OperationKind, role: Role, name: &str, source: &Source, loade
         bodies: source.bodies,
     };
     let sees = picture::sees(kind, role, source.bodies);
-    picture::Place { role, name: name.to_owned(), sources: vec![origin], sees }
+    picture::Place {
+        role,
+        name: name.to_owned(),
+        sources: vec![origin],
+        sees,
+    }
 }

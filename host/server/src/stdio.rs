@@ -27,7 +27,10 @@ pub fn claim() -> io::Result<Stdio> {
     let (input, output) = (moved(stdio::stdin())?, moved(stdio::stdout())?);
     stdio::dup2_stdin(File::open("/dev/null")?)?;
     stdio::dup2_stdout(stdio::stderr())?;
-    Ok(Stdio { input: input.into(), output: output.into() })
+    Ok(Stdio {
+        input: input.into(),
+        output: output.into(),
+    })
 }
 
 /// The same stream under a number that no child inherits, above the three standard ones.

@@ -57,13 +57,23 @@ impl Trace {
         let (queue, records) = mpsc::sync_channel(QUEUE);
         let (end, ended) = mpsc::channel();
         let dropped = Arc::new(AtomicU64::new(0));
-        let writer = Writer { records, sink, form, dropped: dropped.clone(), told: 0 };
+        let writer = Writer {
+            records,
+            sink,
+            form,
+            dropped: dropped.clone(),
+            told: 0,
+        };
         thread::Builder::new().name("trace".into()).spawn(move || {
             writer.run();
             // Nobody listens where the process ends without waiting.
             let _ = end.send(());
         })?;
-        Ok(Arc::new(Self { queue, dropped, ended: Mutex::new(ended) }))
+        Ok(Arc::new(Self {
+            queue,
+            dropped,
+            ended: Mutex::new(ended),
+        }))
     }
 
     /// Writes what is queued and ends the writer, within [`FLUSH_LIMIT`].

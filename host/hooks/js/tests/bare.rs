@@ -110,22 +110,18 @@ pub async fn what_a_file_does_to_its_realm_does_not_reach_the_host() {
         ({}).__proto__.__defineSetter__('kind', evil);
         ({}).__proto__.__defineGetter__('then', () => undefined);
         async function handle(input, next) {
-            try { await next({...input, url: 'http://ok.test/denied'}) } catch (error) { return next({...input, url: 'http://ok.test/' + error.kind}) }
-        }
-        Object.freeze?.(globalThis);"
-            .replace("Object.freeze?.(globalThis);", "")
-            .as_str(),
+            try { await next({...input, url: 'http://ok.test/stop'}) }
+            catch (error) { return next({...input, url: 'http://ok.test/was-' + error.kind}) }
+        }",
     )
     .await;
-    let gate = load("function pre(i) { return !i.url.endsWith('denied') }").await;
+    let gate = load("function pre(i) { return !i.url.endsWith('/stop') }").await;
     let recording = Recording::echo();
     let mut layers = vec![layer(&file)];
     layers.extend(seam_contract::Stack::chain(vec![pre(&gate)], Vec::new(), Vec::new()));
     let stack = stack(layers, recording.clone());
     for _ in 0..2 {
-        // `denied` itself ends in the word; the retry carries it as the kind.
-        let end = send(&stack, get("http://ok.test/")).await;
-        assert_eq!(told(&end), "fetch denied by pre hook: T");
+        assert_eq!(told(&send(&stack, get("http://ok.test/")).await), "200");
     }
-    assert_eq!(recording.count(), 0);
+    assert_eq!(recording.urls(), ["http://ok.test/was-denied"; 2]);
 }

@@ -65,6 +65,7 @@ pub async fn script_in_odd_places_is_stopped_too() {
         "Error.prepareStackTrace = () => { for (;;); }; return new Error('x').stack === 1",
         "Object.defineProperty(Error.prototype, 'name', {get() { for (;;); }}); throw new Error('x')",
     ] {
+        eprintln!("{body}");
         let file = load(&format!("let calls = 0; function pre(input) {{ if (calls++) return false; {body} }}")).await;
         let (told, seen) = through_pre(vec![short(&file)], get("http://ok.test/")).await;
         // The one that V8 renders without running script fails with its text instead.
@@ -167,24 +168,21 @@ pub async fn waiting_for_the_turn_has_its_own_bound() {
         begun.send(()).unwrap();
         Box::pin(std::future::pending())
     });
+    // Looked up while the worker is free: a lookup waits for its turn, too.
+    let (waiting, patient) = (short(&file), pre(&file));
     let holder = stack(vec![layer(&file)], hanging);
     let holding = tokio::spawn(async move { send(&holder, get("http://ok.test/")).await });
     beginning.recv().await.unwrap();
 
-    let (told, seen) = through_pre(vec![short_of(&file)], get("http://ok.test/")).await;
+    let (told, seen) = through_pre(vec![waiting], get("http://ok.test/")).await;
     assert_eq!(
         told,
         "fetch stopped, pre hook hook.js failed (waited 150 ms in the queue of its worker, which is busy with other calls): T"
     );
     assert!(seen.is_empty() && !holding.is_finished(), "only the waiter ends");
     holding.abort();
-    let next = through_pre(vec![pre(&file)], get("http://ok.test/")).await;
+    let next = through_pre(vec![patient], get("http://ok.test/")).await;
     assert_eq!(next.0, "fetch denied by pre hook (had its turn): T");
-}
-
-/// A hook whose function was looked up while the worker was free.
-fn short_of(file: &Arc<JsFile>) -> Arc<dyn PreHook> {
-    short(file)
 }
 
 pub async fn using_up_the_heap_restarts_the_file() {

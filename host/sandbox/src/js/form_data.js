@@ -14,6 +14,7 @@
     Uint8Array,
   } = primordials;
   const { op_seam_random } = core.ops;
+  const { parseUrlEncoded } = core.loadExtScript("ext:deno_web/00_url.js");
   const { Blob, File, blobBytes, concat, isBlob, isFile, isObject, list, pairIterable, push, required, usvString, webInterface } =
     internals.seam;
 
@@ -277,7 +278,6 @@
     }
     if (essence === "application/x-www-form-urlencoded") {
       const form = new FormData();
-      const { parseUrlEncoded } = core.loadExtScript("ext:deno_web/00_url.js");
       const pairs = parseUrlEncoded(bytes);
       for (let i = 0; i < pairs.length; i++) {
         form.append(pairs[i][0], pairs[i][1]);

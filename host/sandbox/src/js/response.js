@@ -2,7 +2,7 @@
 "use strict";
 (({ core, primordials, internals }) => {
   const { JSONStringify, MathTrunc, Number, RangeError, StringPrototypeCharCodeAt, TypeError, ObjectGetOwnPropertyDescriptor, uncurryThis } = primordials;
-  const { addHeader, Body, byteString, dictionary, extractBody, guardHeaders, headerOf, Headers, mixinBody, required, usvString, webInterface } =
+  const { addHeader, Body, byteString, dictionary, extractBody, guardHeaders, headerOf, Headers, isObject, mixinBody, required, usvString, webInterface } =
     internals.seam;
   const { URL } = core.loadExtScript("ext:deno_web/00_url.js");
   const href = uncurryThis(ObjectGetOwnPropertyDescriptor(URL.prototype, "href").get);
@@ -150,6 +150,19 @@
     static {
       bodyOf = (response) => response.#body;
       headersOf = (response) => response.#headers;
+      internals.seam.isResponse = (value) => isObject(value) && #headers in value;
+      internals.seam.describeResponse = (response) => [
+        "status",
+        response.#status,
+        "statusText",
+        response.#statusText,
+        "url",
+        response.#url,
+        "headers",
+        response.#headers,
+        "bodyUsed",
+        response.#body !== null && response.#body.disturbed,
+      ];
       // The response for what the host gave back.
       answered = (answer, method) => {
         const response = new Response();

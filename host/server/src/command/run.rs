@@ -10,13 +10,13 @@ use std::{
 };
 
 use seam_contract::record::Recorder;
-use seam_sandbox::{Language, Line, Outcome, Script, Status};
+use seam_sandbox::{Limits, Line, Outcome, Script, Status};
 use tokio::sync::mpsc;
 
 use crate::{
     cli::Run,
     command,
-    execution::{self, Executions, Job, MAX_CODE},
+    execution::{self, Executions, Job},
     log,
     stdio::Stdio,
     trace::{Form, Trace},
@@ -24,10 +24,6 @@ use crate::{
 
 /// The exit status where nothing was run.
 const NOT_RUN: u8 = 2;
-
-/// How many console lines wait for standard error. What does not fit is printed at the
-/// end, from the outcome.
-const QUEUE: usize = 1024;
 
 /// Runs one file and prints its result.
 pub(super) async fn run(arguments: Run, mut stdio: Stdio) -> ExitCode {
@@ -46,7 +42,10 @@ pub(super) async fn run(arguments: Run, mut stdio: Stdio) -> ExitCode {
         }
     };
     let started = || -> io::Result<_> {
-        let trace = arguments.trace.then(|| Trace::start(Box::new(io::stderr()), Form::Tables)).transpose()?;
+        let trace = arguments
+            .trace
+            .then(|| Trace::start(Box::new(io::stderr()), Form::Tables))
+            .transpose()?;
         Ok((trace, command::interrupted()?))
     };
     let (trace, cancelled) = match started() {
@@ -57,16 +56,24 @@ pub(super) async fn run(arguments: Run, mut stdio: Stdio) -> ExitCode {
         }
     };
     let executions = Executions::new(stacks, trace.clone().map(|trace| trace as Arc<dyn Recorder>));
-    let (sender, lines) = mpsc::channel(QUEUE);
+    let (sender, lines) = mpsc::unbounded_channel();
     let printed = tokio::spawn(print(lines));
     let limits = execution::limits(Duration::from_secs(arguments.timeout_secs), arguments.heap_mb);
-    let ended = executions.run(Job { script, limits, console: Some(sender), cancelled }).await;
-    let printed = printed.await.unwrap_or_default();
+    let ended = executions
+        .run(Job {
+            script,
+            limits,
+            console: Some(sender),
+            cancelled,
+        })
+        .await;
+    // Its only way to fail is a panic, which is in the log.
+    let _ = printed.await;
     if let Some(trace) = trace {
         trace.finish();
     }
     match ended {
-        Ok(ended) => finish(ended.outcome, printed, &mut stdio),
+        Ok(ended) => finish(ended.outcome, &mut stdio),
         Err(busy) => {
             log::line(busy);
             NOT_RUN.into()
@@ -74,29 +81,16 @@ pub(super) async fn run(arguments: Run, mut stdio: Stdio) -> ExitCode {
     }
 }
 
-/// Prints console lines as they come, and counts them.
-async fn print(mut lines: mpsc::Receiver<Line>) -> usize {
-    let mut count = 0;
+/// Prints console lines as they come.
+async fn print(mut lines: mpsc::UnboundedReceiver<Line>) {
     while let Some(line) = lines.recv().await {
-        count += 1;
-        show(&line);
+        // A closed standard error is no reason to stop a script.
+        let _ = io::stderr().write_all(format!("{}\n", line.text).as_bytes());
     }
-    count
 }
 
-fn show(line: &Line) {
-    // A closed standard error is no reason to stop a script.
-    let _ = io::stderr().write_all(format!("{}\n", line.text).as_bytes());
-}
-
-/// Prints what was not printed yet, then the result or the error.
-fn finish(outcome: Outcome, printed: usize, stdio: &mut Stdio) -> ExitCode {
-    for line in outcome.console.iter().skip(printed) {
-        show(line);
-    }
-    if outcome.truncated {
-        log::line("output was cut, there was too much of it");
-    }
+/// Prints the result or the error.
+fn finish(outcome: Outcome, stdio: &mut Stdio) -> ExitCode {
     if let Some(error) = &outcome.error {
         match &error.stack {
             Some(stack) => log::line(stack),
@@ -118,17 +112,22 @@ fn finish(outcome: Outcome, printed: usize, stdio: &mut Stdio) -> ExitCode {
 }
 
 fn script(path: &Path) -> io::Result<Script> {
-    let language = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("ts" | "mts") => Language::TypeScript,
-        Some("js" | "mjs") => Language::JavaScript,
-        _ => return Err(io::Error::other("the name ends in none of .js, .mjs, .ts, .mts")),
-    };
+    let name = path
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    if ![".js", ".mjs", ".ts", ".mts"].iter().any(|end| name.ends_with(end)) {
+        return Err(io::Error::other("its name ends in none of .js, .mjs, .ts, .mts"));
+    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_CODE as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_CODE {
-        return Err(io::Error::other(format!("larger than the limit of {MAX_CODE} bytes")));
+    File::open(path)?
+        .take(Limits::MAX_CODE_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() > Limits::MAX_CODE_BYTES {
+        return Err(io::Error::other(format!(
+            "larger than the limit of {} bytes",
+            Limits::MAX_CODE_BYTES
+        )));
     }
     let code = String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8 text"))?;
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    Ok(Script { code, name, language })
+    Ok(Script::of_file(name, code))
 }

@@ -35,9 +35,13 @@ pub(crate) fn read(url: &str) -> Result<FileUrl, UrlMistake> {
     match scheme.as_deref() {
         Some("file") => {}
         Some("http" | "https") => {
-            return mistake(format!("this version has no REST sources (http, https) yet; {ACCEPTED}"));
+            return mistake(format!(
+                "this version has no REST sources (http, https) yet; {ACCEPTED}"
+            ));
         }
-        Some(scheme) if !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)) => {
+        Some(scheme)
+            if !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)) =>
+        {
             return mistake(format!("unknown scheme {}; {ACCEPTED}", quoted(scheme)));
         }
         _ if url.starts_with('/') => {
@@ -75,7 +79,10 @@ pub(crate) fn read(url: &str) -> Result<FileUrl, UrlMistake> {
         Some((_, "wasm")) => Kind::Component,
         _ => Kind::Rego,
     };
-    Ok(FileUrl { path: PathBuf::from(path), kind })
+    Ok(FileUrl {
+        path: PathBuf::from(path),
+        kind,
+    })
 }
 
 /// What is wrong with a source's URL. Displays as a mistake's message.
@@ -88,7 +95,9 @@ fn decoded(text: &str) -> Option<String> {
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
         if first == b'%' {
-            let digits = after.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
+            let digits = after
+                .get(..2)
+                .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
             let digits = std::str::from_utf8(digits).ok()?;
             bytes.push(u8::from_str_radix(digits, 16).ok()?);
             rest = &after[2..];
@@ -119,7 +128,14 @@ mod tests {
             ("file:///etc/x.js/", "/etc/x.js/", Kind::Rego),
             ("file:///a%20b/%C3%A9%25.js", "/a b/\u{e9}%.js", Kind::JavaScript),
         ] {
-            assert_eq!(read(url), Ok(FileUrl { path: path.into(), kind }), "{url}");
+            assert_eq!(
+                read(url),
+                Ok(FileUrl {
+                    path: path.into(),
+                    kind
+                }),
+                "{url}"
+            );
         }
     }
 

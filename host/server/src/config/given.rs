@@ -27,16 +27,32 @@ impl Given {
     pub(crate) fn read(argument: &str) -> Result<Self, Mistakes> {
         let flag = "--policies-json";
         let mistake = |origin: &str, message: String| {
-            Mistakes::one(Mistake { origin: origin.to_owned(), path: String::new(), message })
+            Mistakes::one(Mistake {
+                origin: origin.to_owned(),
+                path: String::new(),
+                message,
+            })
         };
         match argument.trim_start().chars().next() {
-            None => Err(mistake(flag, "is empty; give JSON that starts with { or the path of a file".into())),
-            Some('{' | '[') => Ok(Self { origin: flag.into(), text: argument.to_owned() }),
+            None => Err(mistake(
+                flag,
+                "is empty; give JSON that starts with { or the path of a file".into(),
+            )),
+            Some('{' | '[') => Ok(Self {
+                origin: flag.into(),
+                text: argument.to_owned(),
+            }),
             Some(_) => match file(argument) {
-                Ok(text) => Ok(Self { origin: argument.to_owned(), text }),
+                Ok(text) => Ok(Self {
+                    origin: argument.to_owned(),
+                    text,
+                }),
                 Err(why) => Err(mistake(
                     flag,
-                    format!("cannot read {}: {why}; give JSON that starts with {{ or the path of a file", quoted(argument)),
+                    format!(
+                        "cannot read {}: {why}; give JSON that starts with {{ or the path of a file",
+                        quoted(argument)
+                    ),
                 )),
             },
         }
@@ -50,5 +66,7 @@ fn file(path: &str) -> io::Result<String> {
         return Err(io::Error::other(format!("larger than the limit of {MAX_CONFIG} bytes")));
     }
     let text = String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8 text"))?;
-    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
+    Ok(text
+        .strip_prefix('\u{feff}')
+        .map_or_else(|| text.clone(), str::to_owned))
 }

@@ -63,7 +63,10 @@ pub(crate) struct Log {
 impl Log {
     /// A log for a text that came from `origin`.
     pub(crate) fn new(origin: &str) -> Self {
-        Self { origin: origin.to_owned(), mistakes: Mutex::default() }
+        Self {
+            origin: origin.to_owned(),
+            mistakes: Mutex::default(),
+        }
     }
 
     /// Adds a mistake.

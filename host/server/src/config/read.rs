@@ -14,7 +14,14 @@ use super::{
 
 const OPERATIONS: Keys = Keys {
     accepted: &[("fetch", "")],
-    later: &["filesystem", "subprocess", "mcp_tools", "run_js_file", "modules", "websocket"],
+    later: &[
+        "filesystem",
+        "subprocess",
+        "mcp_tools",
+        "run_js_file",
+        "modules",
+        "websocket",
+    ],
 };
 
 const FETCH: Keys = Keys {
@@ -27,7 +34,10 @@ const SOURCE: Keys = Keys {
     later: &["capabilities", "policy_path", "wasi", "instances", "credentials"],
 };
 
-const EXECUTE: Keys = Keys { accepted: &[("execute", "")], later: &[] };
+const EXECUTE: Keys = Keys {
+    accepted: &[("execute", "")],
+    later: &[],
+};
 
 /// What an entry of a stack may be.
 const ENTRIES: &str = "a source, \"@policy\", \"@execute\" or {\"execute\": {source}}";
@@ -45,7 +55,9 @@ pub(crate) fn config(given: &Given, log: &Log) -> Config {
     let root = Node::root(&value, log);
     let members = root.object(&OPERATIONS);
     let fetch = members.and_then(|members| members.get("fetch"));
-    Config { fetch: fetch.and_then(|node| fetch_config(&node)) }
+    Config {
+        fetch: fetch.and_then(|node| fetch_config(&node)),
+    }
 }
 
 fn fetch_config(node: &Node) -> Option<FetchConfig> {
@@ -53,12 +65,19 @@ fn fetch_config(node: &Node) -> Option<FetchConfig> {
     let list = |key: &str, used_as| members.get(key).map(|node| sources(&node, used_as));
     let policies = list("policies", Use::Policy);
     let mode = match members.get("mode") {
-        Some(node) => node.word(&[("all", Mode::All), ("any", Mode::Any)]).unwrap_or(Mode::All),
+        Some(node) => node
+            .word(&[("all", Mode::All), ("any", Mode::Any)])
+            .unwrap_or(Mode::All),
         None => Mode::All,
     };
-    let empty = members.get("policies").is_none_or(|node| matches!(node.value(), json::Value::Array(list) if list.is_empty()));
+    let empty = members
+        .get("policies")
+        .is_none_or(|node| matches!(node.value(), json::Value::Array(list) if list.is_empty()));
     if mode == Mode::Any && empty {
-        node.mistake_at("mode", "is any, but there are no policies, so that nothing could ever be allowed; add policies");
+        node.mistake_at(
+            "mode",
+            "is any, but there are no policies, so that nothing could ever be allowed; add policies",
+        );
     }
     let placed = members.get("policies").is_some();
     let (pre, post) = (list("pre", Use::Pre), list("post", Use::Post));
@@ -66,12 +85,18 @@ fn fetch_config(node: &Node) -> Option<FetchConfig> {
         Some(stack) => {
             for (key, other) in [("pre", &pre), ("post", &post)] {
                 if other.is_some() {
-                    node.mistake_at(key, "cannot stand beside stack, which replaces it; move its sources into the stack");
+                    node.mistake_at(
+                        key,
+                        "cannot stand beside stack, which replaces it; move its sources into the stack",
+                    );
                 }
             }
             stack_form(&stack, placed)?
         }
-        None => Form::Chain { pre: pre.unwrap_or_default(), post: post.unwrap_or_default() },
+        None => Form::Chain {
+            pre: pre.unwrap_or_default(),
+            post: post.unwrap_or_default(),
+        },
     };
     Some(FetchConfig {
         policies: policies.map(|sources| Policies { mode, sources }),
@@ -87,7 +112,9 @@ fn sources(node: &Node, used_as: Use) -> Vec<Source> {
 /// One source. `None`, with a mistake, where it cannot be loaded at all.
 fn source(node: &Node, used_as: Use) -> Option<Source> {
     let members = node.object(&SOURCE)?;
-    let limit = members.get("timeout_ms").and_then(|node| node.whole_number("milliseconds", 1..=MAX_LIMIT_MS));
+    let limit = members
+        .get("timeout_ms")
+        .and_then(|node| node.whole_number("milliseconds", 1..=MAX_LIMIT_MS));
     let bodies = match members.get("body").and_then(|node| node.boolean()) {
         Some(true) => Bodies::Given,
         _ => Bodies::Withheld,
@@ -134,7 +161,8 @@ fn rule(node: &Node, kind: Kind) -> Option<String> {
     let (good, expected) = match kind {
         Kind::JavaScript => (is_identifier(text), "the name of a global function, such as pre"),
         Kind::Rego => (
-            text.strip_prefix("data.").is_some_and(|rest| rest.split('.').all(is_identifier)),
+            text.strip_prefix("data.")
+                .is_some_and(|rest| rest.split('.').all(is_identifier)),
             "a rule with its package, such as data.mcp.fetch.allow",
         ),
         Kind::Component => (false, "no rule: what a component does is what it exports"),
@@ -159,7 +187,9 @@ fn stack_form(node: &Node, policies: bool) -> Option<Form> {
     let mut policy_at: Option<String> = None;
     for item in &items {
         if let Some((inside, _)) = &terminal {
-            item.mistake(format!("stands after {inside}, which is the innermost place; move it before"));
+            item.mistake(format!(
+                "stands after {inside}, which is the innermost place; move it before"
+            ));
         }
         match entry(item) {
             Some(Entry::Policy) => {

@@ -28,7 +28,11 @@ pub(crate) struct Node<'a> {
 impl<'a> Node<'a> {
     /// The whole configuration.
     pub(crate) fn root(value: &'a Value, log: &'a Log) -> Self {
-        Self { value, path: String::new(), log }
+        Self {
+            value,
+            path: String::new(),
+            log,
+        }
     }
 
     /// Where it stands, such as `fetch.pre[1]`.
@@ -55,7 +59,11 @@ impl<'a> Node<'a> {
     /// unknown keys are mistakes too, the known ones are still given.
     pub(crate) fn object(&self, keys: &Keys) -> Option<Members<'a>> {
         let Value::Object(members) = self.value else {
-            self.mistake(format!("is {}, expected an object with the keys {}", shown(self.value), keys.list()));
+            self.mistake(format!(
+                "is {}, expected an object with the keys {}",
+                shown(self.value),
+                keys.list()
+            ));
             return None;
         };
         for (key, _) in members {
@@ -63,7 +71,11 @@ impl<'a> Node<'a> {
                 self.mistake_at(key, keys.refuse(key));
             }
         }
-        Some(Members { members, path: self.path.clone(), log: self.log })
+        Some(Members {
+            members,
+            path: self.path.clone(),
+            log: self.log,
+        })
     }
 
     /// The items of an array. `None`, with a mistake, where it is none.
@@ -72,7 +84,11 @@ impl<'a> Node<'a> {
             self.mistake(format!("is {}, expected {expected}", shown(self.value)));
             return None;
         };
-        let node = |(i, value)| Node { value, path: format!("{}[{i}]", self.path), log: self.log };
+        let node = |(i, value)| Node {
+            value,
+            path: format!("{}[{i}]", self.path),
+            log: self.log,
+        };
         Some(items.iter().enumerate().map(node).collect())
     }
 
@@ -106,7 +122,10 @@ impl<'a> Node<'a> {
         };
         if number.is_none() {
             let (from, to) = (range.start(), range.end());
-            self.mistake(format!("is {}, expected a whole number of {unit} from {from} to {to}", shown(self.value)));
+            self.mistake(format!(
+                "is {}, expected a whole number of {unit} from {from} to {to}",
+                shown(self.value)
+            ));
         }
         number
     }
@@ -117,8 +136,16 @@ impl<'a> Node<'a> {
             return Some(*meaning);
         }
         let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let guess = self.value.as_str().and_then(|text| closest(text, &names)).map_or(String::new(), did_you_mean);
-        self.mistake(format!("is {}{guess}; accepted are {}", shown(self.value), names.join(", ")));
+        let guess = self
+            .value
+            .as_str()
+            .and_then(|text| closest(text, &names))
+            .map_or(String::new(), did_you_mean);
+        self.mistake(format!(
+            "is {}{guess}; accepted are {}",
+            shown(self.value),
+            names.join(", ")
+        ));
         None
     }
 }
@@ -134,7 +161,11 @@ impl<'a> Members<'a> {
     /// The member `key`, where there is one.
     pub(crate) fn get(&self, key: &str) -> Option<Node<'a>> {
         let (_, value) = self.members.iter().find(|(name, _)| name == key)?;
-        Some(Node { value, path: member_path(&self.path, key), log: self.log })
+        Some(Node {
+            value,
+            path: member_path(&self.path, key),
+            log: self.log,
+        })
     }
 }
 
@@ -195,7 +226,8 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// `fetch.pre` for a plain key, `fetch["odd key"]` for another.
 fn member_path(path: &str, key: &str) -> String {
-    let plain = !key.is_empty() && key.len() <= 80 && key.chars().all(|c| c.is_ascii_alphanumeric() || "_@-".contains(c));
+    let plain =
+        !key.is_empty() && key.len() <= 80 && key.chars().all(|c| c.is_ascii_alphanumeric() || "_@-".contains(c));
     let mut whole = path.to_owned();
     if plain {
         if !path.is_empty() {

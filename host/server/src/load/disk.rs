@@ -23,7 +23,10 @@ const MAX_POLICIES: usize = 256;
 
 /// The last part of a path, for messages and records.
 pub(super) fn name(path: &Path) -> String {
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+    path.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// The one path of a file, whatever links lead to it.
@@ -48,19 +51,28 @@ pub(super) fn rego(path: &Path) -> Result<Vec<(String, String)>, Error> {
     let is_policy = |path: &Path| path.extension().is_some_and(|extension| extension == "rego");
     if !path.is_dir() {
         if !is_policy(path) {
-            return Err(config("is neither a .js, .wasm or .rego file nor a directory of .rego files"));
+            return Err(config(
+                "is neither a .js, .wasm or .rego file nor a directory of .rego files",
+            ));
         }
         return Ok(vec![(name(path), text(path)?)]);
     }
     let entries = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let entries = entries.map_err(|error| unreadable(&error))?;
-    let mut files: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| is_policy(path)).collect();
+    let mut files: Vec<PathBuf> = entries
+        .iter()
+        .map(fs::DirEntry::path)
+        .filter(|path| is_policy(path))
+        .collect();
     files.sort();
     if files.is_empty() {
         return Err(config("is a directory without any .rego file"));
     }
     if files.len() > MAX_POLICIES {
-        return Err(config(&format!("has {} .rego files, more than the limit of {MAX_POLICIES}", files.len())));
+        return Err(config(&format!(
+            "has {} .rego files, more than the limit of {MAX_POLICIES}",
+            files.len()
+        )));
     }
     let policy = |file: &PathBuf| {
         let name = name(file);
@@ -69,7 +81,9 @@ pub(super) fn rego(path: &Path) -> Result<Vec<(String, String)>, Error> {
     };
     let policies: Vec<_> = files.iter().map(policy).collect::<Result<_, Error>>()?;
     if policies.iter().map(|(_, text)| text.len() as u64).sum::<u64>() > MAX_TEXT {
-        return Err(config(&format!("has .rego files of more than {MAX_TEXT} bytes together")));
+        return Err(config(&format!(
+            "has .rego files of more than {MAX_TEXT} bytes together"
+        )));
     }
     Ok(policies)
 }

@@ -4,7 +4,7 @@ use rmcp::{
     model::{CallToolResult, ContentBlock},
     schemars,
 };
-use seam_sandbox::{Level, Outcome, Status};
+use seam_sandbox::{Level, Line, Outcome, Status, Value as Shown};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -61,16 +61,23 @@ struct ScriptError {
 #[schemars(inline)]
 struct ConsoleLine {
     /// log, info, debug, warn or error.
-    level: &'static str,
+    level: String,
     /// The text.
     text: String,
 }
 
 impl Answer {
-    /// The answer of an execution.
-    pub(super) fn of(ended: Ended) -> Self {
+    /// The answer of an execution whose console and result kept `limit` bytes each.
+    pub(super) fn of(ended: Ended, limit: usize) -> Self {
         let Ended { execution, outcome } = ended;
-        let Outcome { status, result, error, console, truncated, duration } = outcome;
+        let Outcome {
+            status,
+            result,
+            error,
+            console,
+            duration,
+        } = outcome;
+        let truncated = outcome_is_cut(&console, result.as_ref(), limit);
         Self {
             status: match status {
                 Status::Completed => AnswerStatus::Completed,
@@ -80,8 +87,18 @@ impl Answer {
                 Status::Cancelled => AnswerStatus::Cancelled,
             },
             result: result.map_or(Value::Null, value),
-            error: error.map(|error| ScriptError { name: error.name, message: error.message, stack: error.stack }),
-            console: console.into_iter().map(|line| ConsoleLine { level: level(line.level), text: line.text }).collect(),
+            error: error.map(|error| ScriptError {
+                name: error.name,
+                message: error.message,
+                stack: error.stack,
+            }),
+            console: console
+                .into_iter()
+                .map(|line| ConsoleLine {
+                    level: line.level.to_string(),
+                    text: line.text,
+                })
+                .collect(),
             truncated,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             execution_id: Some(execution),
@@ -93,7 +110,11 @@ impl Answer {
         Self {
             status: AnswerStatus::Refused,
             result: Value::Null,
-            error: Some(ScriptError { name: "Refused".into(), message: why, stack: None }),
+            error: Some(ScriptError {
+                name: "Refused".into(),
+                message: why,
+                stack: None,
+            }),
             console: Vec::new(),
             truncated: false,
             duration_ms: 0,
@@ -117,7 +138,11 @@ impl Answer {
     fn text(&self) -> String {
         let mut text = match (&self.error, &self.result) {
             (Some(error), _) => {
-                let place = error.stack.as_deref().and_then(|stack| stack.lines().nth(1)).map(str::trim);
+                let place = error
+                    .stack
+                    .as_deref()
+                    .and_then(|stack| stack.lines().nth(1))
+                    .map(str::trim);
                 let place = place.map_or(String::new(), |place| format!("\n    {place}"));
                 format!("{}: {}{place}", error.name, error.message)
             }
@@ -127,7 +152,7 @@ impl Answer {
         if !self.console.is_empty() {
             text.push_str("\n\nconsole:");
             for line in &self.console {
-                let mark = match line.level {
+                let mark = match line.level.as_str() {
                     "log" => String::new(),
                     level => format!("[{level}] "),
                 };
@@ -139,4 +164,21 @@ impl Answer {
         }
         text
     }
+}
+
+/// The value of a result; JSON that is nested too deep for the reader stays text.
+fn value(result: Shown) -> Value {
+    match result {
+        Shown::Json(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        Shown::Text(text) => Value::String(text),
+    }
+}
+
+/// Whether the sandbox has left something out. It says so itself, in a last line of the
+/// console and behind the result, and nothing it has not cut is longer than the limit.
+fn outcome_is_cut(console: &[Line], result: Option<&Shown>, limit: usize) -> bool {
+    let printed = console
+        .last()
+        .is_some_and(|line| line.level == Level::Warn && line.text.starts_with("[output cut here:"));
+    printed || result.is_some_and(|result| result.text().len() > limit)
 }

@@ -3,10 +3,13 @@
 use std::{fmt, ops::RangeInclusive, time::Duration};
 
 use rmcp::{model::JsonObject, schemars};
-use seam_sandbox::{Language, Limits, Script};
+use seam_sandbox::{Limits, Script};
 use serde_json::Value;
 
-use crate::execution::{self, DEFAULT_HEAP_MB, DEFAULT_TIME_SECS, HEAP_MB, MAX_CODE, TIME_SECS};
+use crate::execution::{self, MAX_HEAP_MB, MAX_TIME_SECS, MIN_HEAP_MB};
+
+/// How large a script may be, in bytes.
+const MAX_CODE: usize = Limits::MAX_CODE_BYTES;
 
 /// What `run_js` takes. The schema that clients see is made from this.
 #[derive(Debug, PartialEq, schemars::JsonSchema)]
@@ -15,20 +18,20 @@ pub(super) struct Arguments {
     /// The script: JavaScript or TypeScript (types are stripped, not checked), run as a
     /// module with top-level await.
     pub(super) code: String,
-    /// Stops the script after this many seconds, 30 unless given.
-    #[schemars(with = "u64", range(min = 1, max = 300), default = "default_time")]
+    /// Stops the script after this many seconds.
+    #[schemars(with = "u64", range(min = 1, max = MAX_TIME_SECS), default = "default_time")]
     pub(super) timeout_secs: Option<u64>,
-    /// Stops the script when its heap has grown to this many MiB, 64 unless given.
-    #[schemars(with = "u64", range(min = 8, max = 1024), default = "default_heap")]
+    /// Stops the script when its heap has grown to this many MiB.
+    #[schemars(with = "u64", range(min = MIN_HEAP_MB, max = MAX_HEAP_MB), default = "default_heap")]
     pub(super) heap_memory_max_mb: Option<u64>,
 }
 
-fn default_time() -> Option<u64> {
-    Some(DEFAULT_TIME_SECS)
+fn default_time() -> u64 {
+    Limits::DEFAULT_TIME.as_secs()
 }
 
-fn default_heap() -> Option<u64> {
-    Some(DEFAULT_HEAP_MB)
+fn default_heap() -> u64 {
+    Limits::DEFAULT_HEAP_MB as u64
 }
 
 /// What is wrong with the arguments, for the model to read.
@@ -48,15 +51,22 @@ impl Arguments {
             Some(Value::String(code)) if code.len() <= MAX_CODE => code,
             Some(Value::String(code)) => {
                 let bytes = code.len();
-                return Err(Mistake(format!("code has {bytes} bytes, more than the limit of {MAX_CODE}")));
+                return Err(Mistake(format!(
+                    "code has {bytes} bytes, more than the limit of {MAX_CODE}"
+                )));
             }
-            Some(other) => return Err(Mistake(format!("code is {}, expected the script as a string", name(&other)))),
+            Some(other) => {
+                return Err(Mistake(format!(
+                    "code is {}, expected the script as a string",
+                    name(&other)
+                )));
+            }
             None => return Err(Mistake("code is missing, expected the script as a string".into())),
         };
         let arguments = Self {
             code,
-            timeout_secs: number(&mut given, "timeout_secs", "seconds", TIME_SECS)?,
-            heap_memory_max_mb: number(&mut given, "heap_memory_max_mb", "MiB", HEAP_MB)?,
+            timeout_secs: number(&mut given, "timeout_secs", "seconds", 1..=MAX_TIME_SECS)?,
+            heap_memory_max_mb: number(&mut given, "heap_memory_max_mb", "MiB", MIN_HEAP_MB..=MAX_HEAP_MB)?,
         };
         match given.keys().next() {
             None => Ok(arguments),
@@ -68,34 +78,37 @@ impl Arguments {
         }
     }
 
-    pub(super) fn script(&self) -> Script {
-        Script { code: self.code.clone(), name: "run_js.ts".into(), language: Language::TypeScript }
+    pub(super) fn limits(&self) -> Limits {
+        let time = Duration::from_secs(self.timeout_secs.unwrap_or_else(default_time));
+        execution::limits(time, self.heap_memory_max_mb.unwrap_or_else(default_heap))
     }
 
-    pub(super) fn limits(&self) -> Limits {
-        let time = Duration::from_secs(self.timeout_secs.unwrap_or(DEFAULT_TIME_SECS));
-        execution::limits(time, self.heap_memory_max_mb.unwrap_or(DEFAULT_HEAP_MB))
+    pub(super) fn into_script(self) -> Script {
+        Script::new(self.code)
     }
 }
 
 /// Takes a number out of the arguments; absent and `null` are the same.
-fn number(
-    given: &mut JsonObject,
-    key: &str,
-    unit: &str,
-    range: RangeInclusive<u64>,
-) -> Result<Option<u64>, Mistake> {
+fn number(given: &mut JsonObject, key: &str, unit: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Mistake> {
     let value = match given.remove(key) {
         None | Some(Value::Null) => return Ok(None),
         Some(value) => value,
     };
     // Some clients write whole numbers as 30.0; what has a fraction stays refused.
-    let whole = value.as_u64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64));
+    let whole = value.as_u64().or_else(|| {
+        value
+            .as_f64()
+            .filter(|n| n.fract() == 0.0 && *n >= 0.0)
+            .map(|n| n as u64)
+    });
     match whole.filter(|number| range.contains(number)) {
         Some(number) => Ok(Some(number)),
         None => {
             let (from, to) = (range.start(), range.end());
-            Err(Mistake(format!("{key} is {}, expected a whole number of {unit} from {from} to {to}", name(&value))))
+            Err(Mistake(format!(
+                "{key} is {}, expected a whole number of {unit} from {from} to {to}",
+                name(&value)
+            )))
         }
     }
 }

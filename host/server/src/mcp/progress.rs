@@ -25,18 +25,21 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// How long the message of one notification may be, in bytes.
 const MAX_MESSAGE: usize = 8 << 10;
 
-/// How many console lines wait for the next notification.
-const QUEUE: usize = 256;
-
 /// The notifications of one call, if its client wants any.
 pub(super) struct Progress(Option<JoinHandle<()>>);
 
 impl Progress {
     /// Tells the start, and gives where console lines are to be put.
-    pub(super) fn start(cx: &RequestContext<RoleServer>) -> (Self, Option<mpsc::Sender<Line>>) {
-        let Some(token) = cx.meta.get_progress_token() else { return (Self(None), None) };
-        let (sender, lines) = mpsc::channel(QUEUE);
-        let teller = Teller { peer: cx.peer.clone(), token, told: 0.0 };
+    pub(super) fn start(cx: &RequestContext<RoleServer>) -> (Self, Option<mpsc::UnboundedSender<Line>>) {
+        let Some(token) = cx.meta.get_progress_token() else {
+            return (Self(None), None);
+        };
+        let (sender, lines) = mpsc::unbounded_channel();
+        let teller = Teller {
+            peer: cx.peer.clone(),
+            token,
+            told: 0.0,
+        };
         let task = tokio::spawn(teller.run(lines));
         (Self(Some(task)), Some(sender))
     }
@@ -59,7 +62,7 @@ struct Teller {
 }
 
 impl Teller {
-    async fn run(mut self, mut lines: mpsc::Receiver<Line>) {
+    async fn run(mut self, mut lines: mpsc::UnboundedReceiver<Line>) {
         self.tell("started".into()).await;
         let mut message = Message::default();
         let mut next = Instant::now();

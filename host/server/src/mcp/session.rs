@@ -18,7 +18,11 @@ pub(super) const MAX_LINE: usize = 16 << 20;
 /// A transport over these streams that cancels `input_ended` when the input ends.
 pub(super) fn transport(stdio: Stdio, input_ended: CancellationToken) -> impl Transport<RoleServer> {
     let lines = AsyncRwTransport::new_server(File::from_std(stdio.input), File::from_std(stdio.output));
-    Session { lines: lines.with_max_line_length(MAX_LINE), opened: false, input_ended }
+    Session {
+        lines: lines.with_max_line_length(MAX_LINE),
+        opened: false,
+        input_ended,
+    }
 }
 
 struct Session<T> {

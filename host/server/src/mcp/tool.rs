@@ -9,12 +9,12 @@ use rmcp::{
 use serde_json::Value;
 
 use super::{answer::Answer, arguments::Arguments};
-use crate::execution::{Executions, HEAP_MB, TIME_SECS};
+use crate::execution::{Executions, MAX_HEAP_MB, MAX_TIME_SECS};
 
 /// The tool as it stands in `tools/list`.
 pub(super) fn describe(executions: &Executions) -> Tool {
     let effects = match &executions.stacks().fetch {
-        Some(stack) if stack.places().len() > 1 => {
+        Some(stack) if stack.places().count() > 1 => {
             "Effects: fetch(url, init) exists, with Request, Response and Headers. Every request passes the operator's \
              hooks and policies, which may change or deny it; a denied call throws an error named Denied, with the \
              reason in its message. Redirects are not followed. Nothing else reaches outside: there are no files, \
@@ -29,11 +29,10 @@ pub(super) fn describe(executions: &Executions) -> Tool {
              processes, sockets, imports or packages either. The script can only compute."
         }
     };
-    let (time, heap) = (TIME_SECS.end(), HEAP_MB.end());
     let description = format!(
         "Runs JavaScript or TypeScript in a fresh, isolated V8 and returns its result: the default export if there is \
          one, else the value of the last expression. Top-level await works; console output is returned too. Nothing is \
-         kept from one call to the next.\n\n{effects}\n\nLimits: at most {time} seconds and {heap} MiB of heap; long \
+         kept from one call to the next.\n\n{effects}\n\nLimits: at most {MAX_TIME_SECS} seconds and {MAX_HEAP_MB} MiB of heap; long \
          output is cut."
     );
     let annotations = ToolAnnotations::with_title("Run JavaScript").open_world(executions.stacks().fetch.is_some());

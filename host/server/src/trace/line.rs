@@ -10,9 +10,14 @@ use seam_contract::{
 /// The line, its line end included. `us` are microseconds, `time_ms` is the end of the
 /// operation in milliseconds since 1970.
 pub(super) fn line(record: &Record) -> String {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     let value = Value::object([
-        ("time_ms", Value::number(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))),
+        (
+            "time_ms",
+            Value::number(u64::try_from(now.as_millis()).unwrap_or(u64::MAX)),
+        ),
         ("execution", Value::string(&record.execution)),
         ("id", Value::number(record.id)),
         ("operation", Value::string(record.operation.name())),
@@ -31,7 +36,10 @@ fn step(step: &Step) -> Value {
         ("depth", Value::number(step.depth as u64)),
         ("decision", Value::string(step.decision.to_string())),
         ("reason", Value::string_or_null(step.reason.as_deref())),
-        ("rewrote", Value::Array(step.rewrote.iter().map(|field| Value::string(*field)).collect())),
+        (
+            "rewrote",
+            Value::Array(step.rewrote.iter().map(|field| Value::string(*field)).collect()),
+        ),
         ("us", micros(step.own)),
     ])
 }
@@ -80,8 +88,13 @@ pub(super) mod tests {
         let value = json::parse(line.trim_end()).unwrap();
         assert_eq!(value.get("outcome").and_then(Value::as_str), Some("denied"));
         assert_eq!(value.get("us"), Some(&Value::number(1234_u64)));
-        let Some(Value::Array(steps)) = value.get("steps") else { panic!("no steps in {line}") };
+        let Some(Value::Array(steps)) = value.get("steps") else {
+            panic!("no steps in {line}")
+        };
         assert_eq!(steps[1].get("reason").and_then(Value::as_str), Some("no\n\"way\""));
-        assert_eq!(steps[0].get("rewrote"), Some(&Value::Array(vec![Value::string("url"), Value::string("headers")])));
+        assert_eq!(
+            steps[0].get("rewrote"),
+            Some(&Value::Array(vec![Value::string("url"), Value::string("headers")]))
+        );
     }
 }

@@ -38,7 +38,10 @@ pub(super) fn table(record: &Record) -> String {
 fn row(step: &Step) -> [String; 5] {
     /// Deeper places stand under one another.
     const MAX_INDENT: usize = 12;
-    let rest = [step.rewrote.join(", "), one_line(step.reason.as_deref().unwrap_or_default())];
+    let rest = [
+        step.rewrote.join(", "),
+        one_line(step.reason.as_deref().unwrap_or_default()),
+    ];
     let rest: Vec<String> = rest.into_iter().filter(|part| !part.is_empty()).collect();
     [
         format!("{}{}", "  ".repeat(step.depth.min(MAX_INDENT)), one_line(&step.name)),

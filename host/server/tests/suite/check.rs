@@ -12,8 +12,13 @@ fn good(json: &str) -> String {
 fn a_flat_chain_is_shown_in_its_order() {
     let dir = Dir::new("check-chain");
     let js = dir.file("hooks.js", "function pre() {} async function post() {}");
-    let (pre, post) = (dir.file("pre.rego", "package mcp.fetch\n\npre := true\n"), component("vectors.wasm"));
-    let policy = dir.file("all/allow.rego", "package mcp.fetch\n\nallow := true\n").replace("/allow.rego", "");
+    let (pre, post) = (
+        dir.file("pre.rego", "package mcp.fetch\n\npre := true\n"),
+        component("vectors.wasm"),
+    );
+    let policy = dir
+        .file("all/allow.rego", "package mcp.fetch\n\nallow := true\n")
+        .replace("/allow.rego", "");
     let json = format!(
         r#"{{"fetch": {{"policies": [{{"url": "{policy}"}}], "pre": [{{"url": "{js}", "body": true}}, {{"url": "{pre}"}}],
             "post": [{{"url": "{js}", "timeout_ms": 70}}, {{"url": "file://{}"}}]}}}}"#,
@@ -57,32 +62,53 @@ fn a_policy_that_is_not_placed_goes_just_above_the_innermost_place() {
         component("count.wasm").display()
     );
     let out = good(&json);
-    let places: Vec<&str> =
-        out.lines().filter(|line| line.contains(": sees")).map(|line| line.split(": sees").next().unwrap()).collect();
-    assert_eq!(places, [
-        "   1  layer.js    layer",
-        "   2  stamp.wasm  layer",
-        "   3  count.wasm  pre hook",
-        "   4  @policy     policy",
-        "   5  network.js  executor",
-    ]);
+    let places: Vec<&str> = out
+        .lines()
+        .filter(|line| line.contains(": sees"))
+        .map(|line| line.split(": sees").next().unwrap())
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "   1  layer.js    layer",
+            "   2  stamp.wasm  layer",
+            "   3  count.wasm  pre hook",
+            "   4  @policy     policy",
+            "   5  network.js  executor",
+        ]
+    );
     assert!(out.contains("JavaScript, function handle, at most 30000 ms"), "{out}");
 }
 
 #[test]
 fn what_is_probably_not_meant_is_warned_of() {
     let out = good(r#"{"fetch": {}}"#);
-    assert!(out.contains("warning: fetch: there is no policy, hook or layer, so nothing judges it"), "{out}");
+    assert!(
+        out.contains("warning: fetch: there is no policy, hook or layer, so nothing judges it"),
+        "{out}"
+    );
     let out = good(r#"{"fetch": {"policies": []}}"#);
-    assert!(out.contains("warning: fetch.policies: the list is empty, so the policy allows everything"), "{out}");
+    assert!(
+        out.contains("warning: fetch.policies: the list is empty, so the policy allows everything"),
+        "{out}"
+    );
     assert!(good("{}").starts_with("fetch: not configured, it does not exist in scripts\n"));
 }
 
 #[test]
 fn help_shows_how_each_command_is_used() {
-    for arguments in [&["--help"][..], &["serve", "--help"], &["run", "--help"], &["check", "--help"]] {
+    for arguments in [
+        &["--help"][..],
+        &["serve", "--help"],
+        &["run", "--help"],
+        &["check", "--help"],
+    ] {
         let end = finished(&mut seam(arguments));
         assert_eq!(end.code, Some(0));
-        assert!(end.out.contains("Examples:") && end.out.contains("--policies-json"), "{}", end.out);
+        assert!(
+            end.out.contains("Examples:") && end.out.contains("--policies-json"),
+            "{}",
+            end.out
+        );
     }
 }

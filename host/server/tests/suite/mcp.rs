@@ -38,7 +38,10 @@ impl Client {
         let transport = TokioChildProcess::new(tokio::process::Command::from(seam(&all))).unwrap();
         let (sender, progress) = mpsc::unbounded_channel();
         let service = Listener(sender).serve(transport).await.unwrap();
-        Self { service, progress: Arc::new(Mutex::new(progress)) }
+        Self {
+            service,
+            progress: Arc::new(Mutex::new(progress)),
+        }
     }
 
     async fn call(&self, arguments: Value) -> CallToolResult {
@@ -54,10 +57,15 @@ impl Client {
     }
 
     async fn begin(&self, arguments: Value) -> RequestHandle<RoleClient> {
-        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        let Value::Object(arguments) = arguments else {
+            panic!("arguments are an object")
+        };
         let params = CallToolRequestParams::new("run_js").with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        self.service.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap()
+        self.service
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await
+            .unwrap()
     }
 
     async fn next_progress(&self) -> ProgressNotificationParam {
@@ -80,7 +88,10 @@ fn text(result: &CallToolResult) -> &str {
 /// and a component.
 fn recorded(name: &str) -> [String; 2] {
     let dir = Dir::new(name);
-    let policy = dir.file("policy.rego", "package mcp.fetch\n\nallow if input.url_parsed.host == \"ok.test\"\n");
+    let policy = dir.file(
+        "policy.rego",
+        "package mcp.fetch\n\nallow if input.url_parsed.host == \"ok.test\"\n",
+    );
     let gate = dir.file(
         "gate.js",
         "function handle(input, next) {
@@ -120,37 +131,57 @@ async fn recorded_client(name: &str) -> Client {
 async fn the_server_says_who_it_is_and_what_it_can_do() {
     let client = Client::start(&[]).await;
     let info = client.service.peer_info().unwrap();
-    assert_eq!(info.server_info.name, "seam");
-    assert_eq!(info.server_info.version, env!("CARGO_PKG_VERSION"));
+    assert_eq!(info.server_info.as_ref().unwrap().name, "seam");
+    assert_eq!(info.server_info.as_ref().unwrap().version, env!("CARGO_PKG_VERSION"));
     let tools = client.service.list_all_tools().await.unwrap();
     assert_eq!(tools.len(), 1);
     assert_eq!(tools[0].name, "run_js");
-    assert!(tools[0].description.as_deref().unwrap().contains("fetch does not exist"));
+    assert!(
+        tools[0]
+            .description
+            .as_deref()
+            .unwrap()
+            .contains("fetch does not exist")
+    );
     let schema = Value::Object(JsonObject::clone(&tools[0].input_schema));
     assert_eq!(schema["required"], json!(["code"]));
     assert_eq!(schema["additionalProperties"], json!(false));
     let timeout = &schema["properties"]["timeout_secs"];
     assert_eq!((&timeout["minimum"], &timeout["maximum"]), (&json!(1), &json!(300)));
-    assert!(schema.get("$schema").is_none() && !schema.to_string().contains("$ref"), "{schema}");
+    assert!(
+        schema.get("$schema").is_none() && !schema.to_string().contains("$ref"),
+        "{schema}"
+    );
     client.end().await;
 
     let client = recorded_client("says").await;
     let tools = client.service.list_all_tools().await.unwrap();
-    assert!(tools[0].description.as_deref().unwrap().contains("fetch(url, init) exists"));
+    assert!(
+        tools[0]
+            .description
+            .as_deref()
+            .unwrap()
+            .contains("fetch(url, init) exists")
+    );
     client.end().await;
 }
 
 #[tokio::test]
 async fn a_result_comes_structured_and_as_text() {
     let client = Client::start(&[]).await;
-    let result = client.call(json!({"code": "console.log('hi'); console.error('oh'); [1, {a: 'b'}]"})).await;
+    let result = client
+        .call(json!({"code": "console.log('hi'); console.error('oh'); [1, {a: 'b'}]"}))
+        .await;
     assert_eq!(result.is_error, Some(false));
     assert_eq!(text(&result), "[1,{\"a\":\"b\"}]\n\nconsole:\nhi\n[error] oh");
     let answer = result.structured_content.unwrap();
     assert_eq!(answer["status"], "completed");
     assert_eq!(answer["result"], json!([1, {"a": "b"}]));
     assert_eq!(answer["error"], Value::Null);
-    assert_eq!(answer["console"], json!([{"level": "log", "text": "hi"}, {"level": "error", "text": "oh"}]));
+    assert_eq!(
+        answer["console"],
+        json!([{"level": "log", "text": "hi"}, {"level": "error", "text": "oh"}])
+    );
     assert_eq!(answer["truncated"], json!(false));
     assert!(answer["duration_ms"].is_u64() && answer["execution_id"].is_string());
     let typed = client.run("const n: number = 1; export default n + 1").await;
@@ -164,18 +195,37 @@ async fn a_result_comes_structured_and_as_text() {
 async fn what_goes_wrong_in_a_script_is_a_result_and_the_next_call_works() {
     let client = Client::start(&[]).await;
     for (arguments, status, name) in [
-        (json!({"code": "throw new RangeError('too far')"}), "failed", "RangeError"),
+        (
+            json!({"code": "throw new RangeError('too far')"}),
+            "failed",
+            "RangeError",
+        ),
         (json!({"code": "let x = ;"}), "failed", "SyntaxError"),
         (json!({"code": "for (;;) {}", "timeout_secs": 1}), "timed_out", ""),
-        (json!({"code": "const a = []; for (;;) a.push(new Array(1e5).fill(a.length))", "heap_memory_max_mb": 16}), "out_of_memory", ""),
-        (json!({"code": "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", "heap_memory_max_mb": 16}), "", ""),
-        (json!({"code": "await fetch('http://ok.test/')"}), "failed", "ReferenceError"),
+        (
+            json!({"code": "const a = []; for (;;) a.push(new Array(1e5).fill(a.length))", "heap_memory_max_mb": 16}),
+            "out_of_memory",
+            "",
+        ),
+        (
+            json!({"code": "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", "heap_memory_max_mb": 16}),
+            "",
+            "",
+        ),
+        (
+            json!({"code": "await fetch('http://ok.test/')"}),
+            "failed",
+            "ReferenceError",
+        ),
     ] {
         let result = client.call(arguments.clone()).await;
         assert_eq!(result.is_error, Some(true), "{arguments}");
         let answer = result.structured_content.unwrap();
         assert!(answer["status"] == status || status.is_empty(), "{arguments}: {answer}");
-        assert!(answer["error"]["name"] == name || name.is_empty(), "{arguments}: {answer}");
+        assert!(
+            answer["error"]["name"] == name || name.is_empty(),
+            "{arguments}: {answer}"
+        );
         assert_eq!(client.run("1 + 1").await["result"], json!(2));
     }
     client.end().await;
@@ -201,17 +251,26 @@ async fn wrong_arguments_are_told_to_the_model() {
         ),
         (
             json!({"code": "1", "heap_memory_max_mb": 1e9}),
-            "heap_memory_max_mb is 1000000000.0, expected a whole number of MiB from 8 to 1024",
+            "heap_memory_max_mb is 1000000000.0, expected a whole number of MiB from 16 to 1024",
         ),
     ] {
         let result = client.call(arguments).await;
         assert_eq!(result.is_error, Some(true));
         let answer = result.structured_content.unwrap();
-        assert_eq!((&answer["status"], &answer["error"]["message"]), (&json!("refused"), &json!(says)));
+        assert_eq!(
+            (&answer["status"], &answer["error"]["message"]),
+            (&json!("refused"), &json!(says))
+        );
     }
-    let answer = client.call(json!({"code": "1", "timeout_secs": 30.0, "heap_memory_max_mb": null})).await;
+    let answer = client
+        .call(json!({"code": "1", "timeout_secs": 30.0, "heap_memory_max_mb": null}))
+        .await;
     assert_eq!(answer.is_error, Some(false));
-    let unknown = client.service.call_tool(CallToolRequestParams::new("run_py")).await.unwrap_err();
+    let unknown = client
+        .service
+        .call_tool(CallToolRequestParams::new("run_py"))
+        .await
+        .unwrap_err();
     assert!(unknown.to_string().contains("there is run_js"), "{unknown}");
     client.end().await;
 }
@@ -219,16 +278,37 @@ async fn wrong_arguments_are_told_to_the_model() {
 #[tokio::test]
 async fn an_effect_passes_the_stack_and_denials_come_with_their_reason() {
     let client = recorded_client("effect").await;
-    let seen = client.run("const r = await fetch('http://ok.test/a'); [r.status, r.headers.get('x-seen'), await r.text()]").await;
+    let seen = client
+        .run("const r = await fetch('http://ok.test/a'); [r.status, r.headers.get('x-seen'), await r.text()]")
+        .await;
     assert_eq!(seen["result"], json!([200, "GET ok.test", "hello"]), "{seen}");
     for (url, name, message) in [
-        ("http://ok.test/denied", "Denied", "fetch denied by layer (not there): http://ok.test/denied"),
-        ("http://elsewhere.test/", "Denied", "fetch denied by policy: http://elsewhere.test/"),
-        ("http://ok.test/broken", "HookFailed", "fetch stopped, layer gate.js failed"),
+        (
+            "http://ok.test/denied",
+            "Denied",
+            "fetch denied by layer (not there): http://ok.test/denied",
+        ),
+        (
+            "http://elsewhere.test/",
+            "Denied",
+            "fetch denied by policy: http://elsewhere.test/",
+        ),
+        (
+            "http://ok.test/broken",
+            "HookFailed",
+            "fetch stopped, layer gate.js failed",
+        ),
     ] {
         let answer = client.run(&format!("await fetch('{url}')")).await;
-        assert_eq!((&answer["status"], &answer["error"]["name"]), (&json!("failed"), &json!(name)), "{answer}");
-        assert!(answer["error"]["message"].as_str().unwrap().starts_with(message), "{answer}");
+        assert_eq!(
+            (&answer["status"], &answer["error"]["name"]),
+            (&json!("failed"), &json!(name)),
+            "{answer}"
+        );
+        assert!(
+            answer["error"]["message"].as_str().unwrap().starts_with(message),
+            "{answer}"
+        );
     }
     client.end().await;
 }
@@ -240,7 +320,10 @@ async fn progress_has_the_start_and_the_console_in_order() {
     let handle = client.begin(json!({"code": code})).await;
     let token = handle.progress_token.clone();
     let first = client.next_progress().await;
-    assert_eq!((first.progress_token.clone(), first.message.as_deref()), (token.clone(), Some("started")));
+    assert_eq!(
+        (first.progress_token.clone(), first.message.as_deref()),
+        (token.clone(), Some("started"))
+    );
     handle.await_response().await.unwrap();
     let (mut told, mut last) = (String::new(), first.progress);
     while told.lines().count() < 3 {
@@ -285,8 +368,15 @@ async fn output_is_bounded_and_says_so() {
         let result = client.call(json!({"code": code})).await;
         let answer = result.structured_content.as_ref().unwrap();
         assert_eq!(answer["truncated"], json!(true), "{code}");
-        assert!(text(&result).ends_with("[output was cut, there was too much of it]"), "{code}");
-        assert!(answer.to_string().len() < 4 << 20, "{code}: {}", answer.to_string().len());
+        assert!(
+            text(&result).ends_with("[output was cut, there was too much of it]"),
+            "{code}"
+        );
+        assert!(
+            answer.to_string().len() < 4 << 20,
+            "{code}: {}",
+            answer.to_string().len()
+        );
     }
     let odd = client.run("console.log('\\u2028 \\0 \\ud800'); 'a\\ud800b'").await;
     assert_eq!(odd["console"][0]["text"], "\u{2028} \0 \u{fffd}");

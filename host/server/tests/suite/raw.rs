@@ -26,14 +26,28 @@ impl Server {
         let mut all = vec!["serve"];
         all.extend(arguments);
         let mut command = seam(&all);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let (sender, out) = mpsc::channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        thread::spawn(move || {
+            stdout
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| sender.send(line))
+        });
         let stderr = child.stderr.take().unwrap();
         let err = thread::spawn(move || std::io::read_to_string(stderr).unwrap());
-        Self { stdin: child.stdin.take(), child, out, err }
+        Self {
+            stdin: child.stdin.take(),
+            child,
+            out,
+            err,
+        }
     }
 
     fn initialized(arguments: &[&str]) -> Self {
@@ -127,7 +141,7 @@ fn rubbish_does_not_end_the_session() {
     server.say(&json!({"jsonrpc": "2.0", "id": "early", "method": "ping"}));
     assert_eq!(server.answer("early")["result"], json!({}));
     server.initialize();
-    for garbage in ["{", "[", "null garbage", "GET / HTTP/1.1", "Content-Length: 5", "\u{feff}"] {
+    for garbage in ["{", "[", "GET / HTTP/1.1", "Content-Length: 5", "\u{feff}"] {
         server.write(format!("{garbage}\r\n").as_bytes());
     }
     server.write(b"\xc3\x28\n");
@@ -139,7 +153,10 @@ fn rubbish_does_not_end_the_session() {
     server.write(b"[1]\n{\"a\":1}\n");
     for _ in 0..2 {
         let error = server.next();
-        assert!(error["error"]["code"].is_i64() && error.get("id").is_none_or(Value::is_null), "{error}");
+        assert!(
+            error["error"]["code"].is_i64() && error.get("id").is_none_or(Value::is_null),
+            "{error}"
+        );
     }
     server.say(&json!({"jsonrpc": "2.0", "id": "m", "method": "no/such"}));
     assert_eq!(server.answer("m")["error"]["code"], json!(-32601));
@@ -198,12 +215,18 @@ fn each_operation_is_a_line_of_the_trace() {
            return {status: 204, statusText: '', url: input.url, headers: {}, body: '', bodyEncoding: 'base64', redirected: false};
          }",
     );
-    let pass = dir.file("pass.js", "function handle(input, next) { return next({...input, headers: {'x-a': '1'}}) }");
+    let pass = dir.file(
+        "pass.js",
+        "function handle(input, next) { return next({...input, headers: {'x-a': '1'}}) }",
+    );
     let json = format!(r#"{{"fetch": {{"stack": [{{"url": "{pass}"}}, {{"execute": {{"url": "{hook}"}}}}]}}}}"#);
     let file = dir.path().join("trace.jsonl");
     fs::write(&file, "{\"earlier\":true}\n").unwrap();
     let mut server = Server::initialized(&["--policies-json", &json, "--trace", file.to_str().unwrap()]);
-    server.call("a", "await fetch('http://ok.test/yes?secret=1'); await fetch('http://u.test/no').catch(() => 0)");
+    server.call(
+        "a",
+        "await fetch('http://ok.test/yes?secret=1'); await fetch('http://u.test/no').catch(() => 0)",
+    );
     let execution = server.answer("a")["result"]["structuredContent"]["execution_id"].clone();
     server.end();
     let text = fs::read_to_string(&file).unwrap();
@@ -212,12 +235,32 @@ fn each_operation_is_a_line_of_the_trace() {
     assert!(!text.contains("secret"), "{text}");
     let shown = |line: &Value| {
         let steps = line["steps"].as_array().unwrap().iter();
-        let steps: Vec<Value> = steps.map(|step| json!([step["name"], step["role"], step["depth"], step["decision"], step["rewrote"]])).collect();
+        let steps: Vec<Value> = steps
+            .map(|step| {
+                json!([
+                    step["name"],
+                    step["role"],
+                    step["depth"],
+                    step["decision"],
+                    step["rewrote"]
+                ])
+            })
+            .collect();
         json!([line["operation"], line["target"], line["outcome"], steps])
     };
     assert_eq!(lines[1]["execution"], execution);
-    assert_eq!(shown(&lines[1]), json!(["fetch", "http://ok.test/yes", "answered", [
-        ["pass.js", "layer", 0, "rewrite", ["headers"]], ["hook.js", "executor", 1, "answer", []]]]));
+    assert_eq!(
+        shown(&lines[1]),
+        json!([
+            "fetch",
+            "http://ok.test/yes",
+            "answered",
+            [
+                ["pass.js", "layer", 0, "rewrite", ["headers"]],
+                ["hook.js", "executor", 1, "answer", []]
+            ]
+        ])
+    );
     assert_eq!(lines[2]["outcome"], "denied");
     assert_eq!(lines[2]["steps"][1]["reason"], "closed");
     assert!(lines[1]["us"].is_u64() && lines[1]["steps"][0]["us"].is_u64() && lines[1]["time_ms"].is_u64());

@@ -39,7 +39,11 @@ impl Dir {
 /// The program, with a cache that the tests share and nothing of the user's environment.
 pub fn seam(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_seam"));
-    command.args(arguments).env_clear().env("XDG_CACHE_HOME", cache()).env("PATH", "/usr/bin:/bin");
+    command
+        .args(arguments)
+        .env_clear()
+        .env("XDG_CACHE_HOME", cache())
+        .env("PATH", "/usr/bin:/bin");
     command
 }
 
@@ -66,12 +70,19 @@ pub fn finished(command: &mut Command) -> Finished {
 
 /// The lines of the log without the program's name.
 pub fn log(err: &str) -> Vec<String> {
-    err.lines().map(|line| line.strip_prefix("seam: ").unwrap_or(line).trim().to_owned()).collect()
+    err.lines()
+        .map(|line| line.strip_prefix("seam: ").unwrap_or(line).trim().to_owned())
+        .collect()
 }
 
 /// A component that the guests' build must have made.
 pub fn component(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_seam")).ancestors().nth(2).unwrap().join("components").join(name);
+    let path = Path::new(env!("CARGO_BIN_EXE_seam"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("components")
+        .join(name);
     assert!(path.exists(), "{} is missing, run cargo xtask guests", path.display());
     path
 }
