@@ -212,9 +212,9 @@ fn judge(all: &[Ran]) -> Result<()> {
 fn vectors() -> Result<Vec<Arc<Hooks>>> {
     static VECTORS: LazyLock<Result<Vec<Arc<Hooks>>>> = LazyLock::new(|| {
         let engines = engines()?;
-        let [rego, js] = ["hooks/vectors.rego", "hooks/vectors.js"].map(|file| engines.file(&here(file)));
+        let [_, js] = ["hooks/vectors.rego", "hooks/vectors.js"].map(|file| engines.file(&here(file)));
         Ok(vec![
-            Arc::new(rego?),
+            
             Arc::new(js?),
             Arc::new(engines.component("vectors")?),
         ])

@@ -19,6 +19,11 @@ use crate::thrown::Thrown;
 /// times the fetches each has in flight would need; a queue that long is a stuck hook.
 pub const MAX_WAITING: usize = 1024;
 
+/// How long script may go on after it was told to stop, before its worker is left behind.
+/// V8 stops within milliseconds; some of its own loops (sorting four thousand million
+/// holes) never ask.
+const STUCK: Duration = Duration::from_secs(2);
+
 /// What a worker is asked to do.
 pub(crate) enum Task {
     /// Evaluate the file.
@@ -151,7 +156,7 @@ pub(crate) struct Desk(Mutex<Turn>);
 #[derive(Default)]
 struct Turn {
     serving: Option<u64>,
-    stopped: Option<Cause>,
+    stopped: Option<(Cause, Instant)>,
     terminator: Option<Terminator>,
 }
 
@@ -166,7 +171,7 @@ impl Desk {
     /// An isolate is at work from now on. A stop that came before reaches it now.
     pub(crate) fn attach(&self, terminator: Terminator) {
         let mut turn = self.lock();
-        if let Some(cause) = turn.stopped {
+        if let Some((cause, _)) = turn.stopped {
             terminator.terminate(cause);
         }
         turn.terminator = Some(terminator);
@@ -182,10 +187,16 @@ impl Desk {
         self.lock().serving = None;
     }
 
+    /// Whether a call was told to stop and has not done so for too long.
+    pub(crate) fn is_stuck(&self) -> bool {
+        let turn = self.lock();
+        turn.serving.is_some() && turn.stopped.is_some_and(|(_, at)| at.elapsed() > STUCK)
+    }
+
     fn stop(&self, id: u64, cause: Cause) {
         let mut turn = self.lock();
         if turn.serving == Some(id) {
-            turn.stopped = Some(cause);
+            turn.stopped = Some((cause, Instant::now()));
             if let Some(terminator) = &turn.terminator {
                 terminator.terminate(cause);
             }

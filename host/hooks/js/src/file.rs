@@ -1,9 +1,10 @@
 //! A hook file: loaded once, called from many stacks.
 
 use std::{
+    io,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
         mpsc as blocking,
     },
@@ -25,6 +26,10 @@ use crate::{
 /// How long the lookup of a function may take. It waits for its turn like a call, and at
 /// start-up there are none before it.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(10);
+
+/// How many workers one file may leave behind because they would not stop. Each keeps a
+/// core busy until V8 lets go, so this is a bound on damage.
+const MAX_LEFT_BEHIND: usize = 4;
 
 /// What one file may use. The defaults suit a policy, not a computation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +56,27 @@ impl Default for Options {
 /// One JavaScript file with a worker thread and a warm isolate of its own. The thread ends
 /// when the last reference is dropped.
 pub struct JsFile {
-    label: Arc<str>,
+    source: Arc<Source>,
+    worker: Mutex<Worker>,
+    /// Held by every worker's thread, too: counts them.
+    threads: Arc<()>,
+    ids: AtomicU64,
+}
+
+/// The way to a worker.
+#[derive(Clone)]
+struct Worker {
     jobs: mpsc::Sender<Job>,
     desk: Arc<Desk>,
-    ids: AtomicU64,
+}
+
+impl Worker {
+    fn start(source: &Arc<Source>, threads: &Arc<()>) -> io::Result<Self> {
+        let (jobs, queue) = mpsc::channel(MAX_WAITING);
+        let desk = Arc::new(Desk::default());
+        worker::spawn(source.clone(), desk.clone(), queue, threads.clone())?;
+        Ok(Self { jobs, desk })
+    }
 }
 
 impl JsFile {
@@ -64,25 +86,22 @@ impl JsFile {
     /// Errors (kind `config`): the text does not parse, throws, leaves a rejected promise
     /// unhandled or takes too long; the message has file, line and column.
     pub async fn load(path: &Path, text: String, options: Options) -> Result<Arc<Self>, Error> {
-        let label: Arc<str> = path
-            .file_name()
-            .map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy())
-            .into();
-        let (jobs, queue) = mpsc::channel(MAX_WAITING);
-        let desk = Arc::new(Desk::default());
-        let source = Source {
-            label: label.clone(),
+        let label = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let source = Arc::new(Source {
+            label: label.into(),
             path: path.display().to_string(),
             text,
             options,
-        };
-        worker::spawn(source, desk.clone(), queue).map_err(|error| {
-            Error::new(ErrorKind::Config, format!("{}: its worker cannot be started", path.display())).with_source(error)
+        });
+        let threads = Arc::new(());
+        let worker = Worker::start(&source, &threads).map_err(|error| {
+            let what = format!("{}: its worker cannot be started", source.path);
+            Error::new(ErrorKind::Config, what).with_source(error)
         })?;
         let file = Arc::new(Self {
-            label,
-            jobs,
-            desk,
+            source,
+            worker: Mutex::new(worker),
+            threads,
             ids: AtomicU64::new(1),
         });
         match file.enqueue(Task::Load, None)?.end().await? {
@@ -118,19 +137,19 @@ impl JsFile {
 
     /// The file's name in messages and records.
     pub fn name(&self) -> &str {
-        &self.label
+        &self.source.label
     }
 
     /// Puts a call into the queue. `limit` bounds its wait and, anew, its run.
     pub(crate) fn enqueue(&self, task: Task, limit: Option<Duration>) -> Result<Asked, Error> {
         let (reply, end) = oneshot::channel();
         let ticket = self.ticket();
-        self.send(Job {
+        let desk = self.send(Job {
             ticket: ticket.clone(),
             task,
             reply: Reply::Awaited(reply),
         })?;
-        Ok(Asked::new(end, ticket, self.desk.clone(), limit))
+        Ok(Asked::new(end, ticket, desk, limit))
     }
 
     fn place(self: &Arc<Self>, rule: &str, limit: Duration, bodies: Bodies) -> Result<Place, Error> {
@@ -151,7 +170,7 @@ impl JsFile {
             }),
             Err(_) => Err(Error::new(
                 ErrorKind::Config,
-                format!("{}: the function {rule} was not found in time, its worker is busy", self.label),
+                format!("{}: the function {rule} was not found in time, its worker is busy", self.name()),
             )),
         }
     }
@@ -160,12 +179,33 @@ impl JsFile {
         Arc::new(Ticket::new(self.ids.fetch_add(1, Ordering::Relaxed)))
     }
 
-    fn send(&self, job: Job) -> Result<(), Error> {
-        self.jobs.try_send(job).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => {
-                Error::hook(format!("{MAX_WAITING} calls are waiting for its worker already"))
+    /// Queues a job and says at whose desk.
+    fn send(&self, job: Job) -> Result<Arc<Desk>, Error> {
+        let worker = self.worker()?;
+        match worker.jobs.try_send(job) {
+            Ok(()) => Ok(worker.desk),
+            Err(mpsc::error::TrySendError::Full(_)) => Err(Error::hook(format!(
+                "{MAX_WAITING} calls are waiting for its worker already"
+            ))),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(Error::hook("its worker is gone")),
+        }
+    }
+
+    /// The worker; another one where the last does not stop although it was told to.
+    fn worker(&self) -> Result<Worker, Error> {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        if worker.desk.is_stuck() {
+            // Less this reference and the thread that is to be left.
+            let left_behind = Arc::strong_count(&self.threads).saturating_sub(2);
+            if left_behind >= MAX_LEFT_BEHIND {
+                return Err(Error::hook(format!(
+                    "{} calls of it do not stop; its file needs another look",
+                    left_behind + 1
+                )));
             }
-            mpsc::error::TrySendError::Closed(_) => Error::hook("its worker is gone"),
-        })
+            *worker = Worker::start(&self.source, &self.threads)
+                .map_err(|error| Error::hook("its worker cannot be started again").with_source(error))?;
+        }
+        Ok(worker.clone())
     }
 }

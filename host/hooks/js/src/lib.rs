@@ -34,8 +34,8 @@
 //! same length. A call that is late or given up ends for good: running script is
 //! terminated, what it waited for never resumes, descents still in flight are dropped. The
 //! file's state stays, as it was at that moment, and the next call finds it. Only a file
-//! that used up its memory (or whose worker crashed) loses its state: it is evaluated anew
-//! for the next call.
+//! that used up its memory, or whose worker crashed or would not stop, loses its state: it
+//! is evaluated anew, from the text it had at start-up, for the next call.
 //!
 //! **Architecture invariant.** The isolate of a file lives on a thread of its own and links
 //! nothing that could act: a descent is run by the layer's own future, on the host's side.

@@ -19,6 +19,23 @@ use crate::{
     worker::Source,
 };
 
+/// Every name on the global object of a hook file, in order; where V8 was built with
+/// Temporal, that too. All of it computes: only `Date`, `Math.random` and `console` have
+/// anything to do with the world outside.
+#[rustfmt::skip]
+pub const GLOBALS: &[&str] = &[
+    "AggregateError", "Array", "ArrayBuffer", "AsyncDisposableStack", "Atomics", "BigInt",
+    "BigInt64Array", "BigUint64Array", "Boolean", "DataView", "Date", "DisposableStack", "Error",
+    "EvalError", "Float16Array", "Float32Array", "Float64Array", "Function", "Infinity",
+    "Int16Array", "Int32Array", "Int8Array", "Intl", "Iterator", "JSON", "Map", "Math", "NaN",
+    "Number", "Object", "Promise", "Proxy", "RangeError", "ReferenceError", "Reflect", "RegExp",
+    "Set", "String", "SuppressedError", "Symbol", "SyntaxError", "TypeError", "URIError",
+    "Uint16Array", "Uint32Array", "Uint8Array", "Uint8ClampedArray", "WeakMap", "WeakRef",
+    "WeakSet", "console", "decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent",
+    "escape", "eval", "globalThis", "isFinite", "isNaN", "parseFloat", "parseInt", "queueMicrotask",
+    "undefined", "unescape",
+];
+
 const PRELUDE: &str = include_str!("prelude.js");
 
 /// Function names that are looked for, besides the properties of the global object, to say
@@ -38,7 +55,8 @@ pub(crate) struct Realm {
     shared: Rc<Shared>,
     /// The functions found so far, by name.
     functions: HashMap<Arc<str>, Function>,
-    /// The names of globals before the file was evaluated.
+    /// The names there were before the file was evaluated, inherited ones included: they
+    /// are no hook functions.
     given: Vec<String>,
     // Last: what refers into it goes first.
     isolate: Isolate,
@@ -215,6 +233,9 @@ impl Realm {
         if let Some(function) = self.functions.get(rule) {
             return Some(function.clone());
         }
+        if self.given.iter().any(|name| **name == **rule) {
+            return None;
+        }
         let function = self.isolate.function(rule).ok()??;
         self.functions.insert(rule.clone(), function.clone());
         Some(function)
@@ -252,7 +273,8 @@ impl Realm {
         let encode = v8::Global::new(scope, encode);
         shared.encode.set(encode).map_err(|_| unusable())?;
         scope.get_current_context().set_allow_generation_from_strings(false);
-        self.given = own_names(scope);
+        let global = scope.get_current_context().global(scope);
+        self.given = names_of(scope, global, v8::KeyCollectionMode::IncludePrototypes);
         Ok(())
     }
 
@@ -287,7 +309,8 @@ impl Realm {
         let mut names: Vec<String> = {
             let runtime = self.isolate.runtime();
             scope!(scope, runtime);
-            own_names(scope)
+            let global = scope.get_current_context().global(scope);
+            names_of(scope, global, v8::KeyCollectionMode::OwnOnly)
         };
         names.retain(|name| !self.given.contains(name));
         names.extend(USUAL.map(str::to_owned));
@@ -382,14 +405,18 @@ fn hint(what: &str) -> &'static str {
     }
 }
 
-/// The names of the global object's own properties.
-fn own_names(scope: &mut v8::PinScope<'_, '_>) -> Vec<String> {
-    let global = scope.get_current_context().global(scope);
+/// The names of an object's properties, enumerable or not.
+fn names_of(
+    scope: &mut v8::PinScope<'_, '_>,
+    object: v8::Local<'_, v8::Object>,
+    mode: v8::KeyCollectionMode,
+) -> Vec<String> {
     let arguments = v8::GetPropertyNamesArgs {
+        mode,
         property_filter: v8::PropertyFilter::SKIP_SYMBOLS,
         ..Default::default()
     };
-    let Some(names) = global.get_own_property_names(scope, arguments) else {
+    let Some(names) = object.get_property_names(scope, arguments) else {
         return Vec::new();
     };
     let names = (0..names.length()).filter_map(|at| {
@@ -423,6 +450,3 @@ fn refuse_import_phase<'s, 'i>(
 ) -> Option<v8::Local<'s, v8::Promise>> {
     refuse_import(scope, options, resource, specifier, attributes)
 }
-
-/// Every name on the global object of a hook, in order.
-pub const GLOBALS: &[&str] = &[];

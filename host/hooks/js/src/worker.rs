@@ -21,8 +21,14 @@ pub(crate) struct Source {
     pub(crate) options: Options,
 }
 
-/// Starts the thread. It ends when the other end of `jobs` is dropped.
-pub(crate) fn spawn(source: Source, desk: Arc<Desk>, jobs: mpsc::Receiver<Job>) -> io::Result<()> {
+/// Starts the thread. It ends when the other end of `jobs` is dropped, and drops `alive`
+/// then.
+pub(crate) fn spawn(
+    source: Arc<Source>,
+    desk: Arc<Desk>,
+    jobs: mpsc::Receiver<Job>,
+    alive: Arc<()>,
+) -> io::Result<()> {
     // V8 wants a clock for tasks of its own; nothing here uses I/O.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     thread::Builder::new()
@@ -31,12 +37,13 @@ pub(crate) fn spawn(source: Source, desk: Arc<Desk>, jobs: mpsc::Receiver<Job>) 
         .spawn(move || {
             let realm = None;
             runtime.block_on(Worker { source, desk, realm }.run(jobs));
+            drop(alive);
         })?;
     Ok(())
 }
 
 struct Worker {
-    source: Source,
+    source: Arc<Source>,
     desk: Arc<Desk>,
     realm: Option<Realm>,
 }

@@ -167,7 +167,7 @@ pub async fn throwing_denied_denies_and_throwing_else_fails() {
         ("throw new Error('boom')", "fetch stopped, layer hook.js failed (threw Error: boom): T"),
         ("throw {name: 'Denied', message: 'no error'}", "fetch stopped, layer hook.js failed (threw #<Object>): T"),
         ("throw Object.assign(new Error('x'), {name: 'denied'})", "fetch stopped, layer hook.js failed (threw denied: x): T"),
-        ("throw Object.defineProperty(new Error('x'), 'name', {get() { throw 1 }})", "fetch stopped, layer hook.js failed (threw Error: x): T"),
+        ("throw Object.defineProperty(new Error('x'), 'name', {get() { throw 1 }})", "fetch stopped, layer hook.js failed (threw x): T"),
     ] {
         let (end, seen) = layered(body).await;
         assert_eq!(end, told, "{body}");

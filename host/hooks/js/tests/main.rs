@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         limits::a_promise_that_nothing_settles_fails_at_once,
         limits::an_endless_loop_ends_and_the_state_stays,
         limits::script_in_odd_places_is_stopped_too,
+        limits::a_worker_that_does_not_stop_is_replaced,
         limits::a_catastrophic_pattern_ends,
         limits::nothing_of_a_stopped_call_runs_later,
         limits::a_cancelled_call_leaves_a_working_file,

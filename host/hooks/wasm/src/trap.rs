@@ -29,15 +29,17 @@ pub(crate) fn failure(error: &wasmtime::Error, state: &State, limit: Duration) -
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::Interrupt) => timed_out(limit),
-        // A guest whose allocator is refused aborts, so the trap itself only says
-        // `unreachable`.
-        Some(trap) if state.limiter.memory_refused => Error::hook(format!(
-            "trapped: {}, after it was refused memory beyond {} MiB",
-            words(*trap),
-            GUEST_MEMORY >> 20
-        )),
-        Some(trap) => Error::hook(format!("trapped: {}", words(*trap))),
-        None => Error::hook(format!("trapped: {}", shown(error))),
+        trap => {
+            let what = trap.map_or_else(|| shown(error), |trap| words(*trap));
+            // A guest whose allocator is refused aborts, so the trap itself only says
+            // `unreachable`.
+            let why = if state.limiter.memory_refused {
+                format!(", after it was refused memory beyond {} MiB", GUEST_MEMORY >> 20)
+            } else {
+                String::new()
+            };
+            Error::hook(format!("trapped: {what}{why}"))
+        }
     }
 }
 

@@ -92,10 +92,8 @@ async fn print(mut lines: mpsc::UnboundedReceiver<Line>) {
 /// Prints the result or the error.
 fn finish(outcome: Outcome, stdio: &mut Stdio) -> ExitCode {
     if let Some(error) = &outcome.error {
-        match &error.stack {
-            Some(stack) => log::line(stack),
-            None => log::line(format_args!("{}: {}", error.name, error.message)),
-        }
+        let text = error.stack.clone().unwrap_or_else(|| error.to_string());
+        let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
     }
     let written = match outcome.result {
         Some(result) => writeln!(stdio.output, "{}", result.text()),

@@ -70,16 +70,16 @@ fn fetch_config(node: &Node) -> Option<FetchConfig> {
             .unwrap_or(Mode::All),
         None => Mode::All,
     };
-    let empty = members
-        .get("policies")
-        .is_none_or(|node| matches!(node.value(), json::Value::Array(list) if list.is_empty()));
-    if mode == Mode::Any && empty {
+    let listed = members.get("policies").map(|node| node.value());
+    let empty = matches!(listed, Some(json::Value::Array(list)) if list.is_empty());
+    if members.get("mode").is_some() && listed.is_none() {
+        node.mistake_at("mode", "there are no policies to combine; add policies or remove mode");
+    } else if mode == Mode::Any && empty {
         node.mistake_at(
             "mode",
-            "is any, but there are no policies, so that nothing could ever be allowed; add policies",
+            "is any, but the list of policies is empty, so that nothing could ever be allowed",
         );
     }
-    let placed = members.get("policies").is_some();
     let (pre, post) = (list("pre", Use::Pre), list("post", Use::Post));
     let form = match members.get("stack") {
         Some(stack) => {
@@ -91,7 +91,7 @@ fn fetch_config(node: &Node) -> Option<FetchConfig> {
                     );
                 }
             }
-            stack_form(&stack, placed)?
+            stack_form(&stack, listed.is_some())?
         }
         None => Form::Chain {
             pre: pre.unwrap_or_default(),

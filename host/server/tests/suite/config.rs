@@ -297,7 +297,12 @@ fn a_source_must_fit_its_place() {
     check(
         &dir,
         r#"{"fetch": {"policies": [], "mode": "any"}}"#,
-        &["fetch.mode: is any, but there are no policies, so that nothing could ever be allowed; add policies"],
+        &["fetch.mode: is any, but the list of policies is empty, so that nothing could ever be allowed"],
+    );
+    check(
+        &dir,
+        r#"{"fetch": {"mode": "all"}}"#,
+        &["fetch.mode: there are no policies to combine; add policies or remove mode"],
     );
     let stamp = component("stamp.wasm");
     check(
@@ -353,7 +358,7 @@ fn files_that_are_not_there_or_not_right_are_named() {
         &["fetch.pre[0]: DIR/binary.js: is not UTF-8 text"],
     );
     dir.file("secret.js", "function pre() {}");
-    fs::set_permissions(dir.path().join("secret.js"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(dir.path().join("secret.js"), fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads everything.
     if fs::read(dir.path().join("secret.js")).is_err() {
         check(

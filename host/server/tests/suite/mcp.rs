@@ -1,6 +1,9 @@
 //! The protocol through a real client.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use rmcp::{
     ClientHandler, RoleClient, ServiceExt,
@@ -70,7 +73,11 @@ impl Client {
 
     async fn next_progress(&self) -> ProgressNotificationParam {
         let mut progress = std::mem::replace(&mut *self.progress.lock().unwrap(), mpsc::unbounded_channel().1);
-        let note = progress.recv().await.unwrap();
+        // Bounds a hang, not a speed.
+        let note = tokio::time::timeout(Duration::from_secs(120), progress.recv())
+            .await
+            .unwrap()
+            .unwrap();
         *self.progress.lock().unwrap() = progress;
         note
     }

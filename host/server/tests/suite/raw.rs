@@ -7,11 +7,15 @@ use std::{
     process::{Child, ChildStdin, Stdio},
     sync::mpsc::{self, Receiver},
     thread,
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 
 use crate::support::{Dir, seam};
+
+/// How long a message may take before the test gives up; it bounds a hang, not a speed.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Server {
     child: Child,
@@ -81,7 +85,7 @@ impl Server {
 
     /// The next message, which must be one of the protocol.
     fn next(&mut self) -> Value {
-        message(&self.out.recv().unwrap())
+        message(&self.out.recv_timeout(PATIENCE).unwrap())
     }
 
     /// The answer to `id`; nothing else may come before it.

@@ -1,6 +1,6 @@
 //! Many calls at once, and calls that are given up.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures::{FutureExt, future::BoxFuture};
 use seam_contract::{Caller, Cx, Executor, Operation, OperationKind, Output, Refusal, Stack, document::Bodies};
@@ -53,6 +53,17 @@ async fn run(stack: Arc<Stack>) -> Result<Output, Refusal> {
     stack.run(caller, Operation::Fetch(get(&[]))).await
 }
 
+/// A call that waits in the executor.
+async fn parked(stack: &Arc<Stack>, gate: &Arc<Gate>) -> BoxFuture<'static, Result<Output, Refusal>> {
+    let mut call = run(stack.clone()).boxed();
+    while gate.arrived.available_permits() == 0 {
+        assert!((&mut call).now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    gate.arrivals(1).await;
+    call
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn layers_parked_in_next_hold_nobody() {
     const CALLS: usize = 64;
@@ -78,12 +89,7 @@ async fn a_thousand_cancelled_calls_leak_nothing() {
     let gate = Gate::new();
     let stack = stack(&[&pass], &gate);
     for _ in 0..1000 {
-        // A task that never yields is kept waiting by tokio.
-        tokio::task::yield_now().await;
-        let mut call = Box::pin(run(stack.clone()));
-        // One poll takes it to the executor, where it is parked.
-        assert!((&mut call).now_or_never().is_none());
-        gate.arrivals(1).await;
+        let call = parked(&stack, &gate).await;
         assert_eq!(engine.alive(), 1);
         drop(call);
         assert_eq!(engine.alive(), 0);
@@ -114,17 +120,14 @@ async fn an_empty_pool_is_a_failure_that_passes() {
     let pass = load_into(&engine, "pass.wasm");
     let gate = Gate::new();
     let stack = stack(&[&pass], &gate);
-    let mut parked = Vec::new();
+    let mut calls = Vec::new();
     for _ in 0..INSTANCES {
-        // A task that never yields is kept waiting by tokio.
-        tokio::task::yield_now().await;
-        let mut call = Box::pin(run(stack.clone()));
-        assert!((&mut call).now_or_never().is_none());
-        parked.push(call);
+        calls.push(parked(&stack, &gate).await);
     }
     let said = refused(run(stack.clone()).await);
     assert!(said.starts_with("hook-failed: no instance is free"), "{said}");
-    parked.pop();
+    calls.clear();
+    assert_eq!(engine.alive(), 0);
     gate.open.add_permits(1);
     tokio::time::timeout(Duration::from_secs(60), run(stack))
         .await

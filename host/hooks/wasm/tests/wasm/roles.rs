@@ -68,7 +68,7 @@ async fn the_contract_refuses_a_rewrite_that_cannot_be_sent() {
         "method=TRACE",
         "set:x=\u{e9}\u{7f}",
     ] {
-        let said = refused(bench.run(get(&[("x-case", case.trim_end_matches('\u{7f}'))])).await);
+        let said = refused(bench.run(get(&[("x-case", case)])).await);
         assert!(said.starts_with("hook-failed: "), "{case}: {said}");
     }
     assert!(bench.executor.urls().is_empty());
