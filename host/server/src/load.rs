@@ -14,7 +14,7 @@ use std::{
 
 use seam_contract::{Error, ErrorKind, Executor, Layer, OperationKind, PostHook, PreHook};
 use seam_hook_js::JsFile;
-use seam_hook_rego::{RegoEngine, RegoPolicy};
+use seam_hook_rego::{Policy, RegoEngine};
 use seam_hook_wasm::{Component, Digest, Engine, EngineOptions, HookRole};
 
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) struct Loader {
     rego: Option<Arc<RegoEngine>>,
     scripts: HashMap<PathBuf, Result<Arc<JsFile>, Error>>,
     components: HashMap<Vec<u8>, Component>,
-    policies: HashMap<(PathBuf, String), Result<RegoPolicy, Error>>,
+    policies: HashMap<(PathBuf, String), Result<Policy, Error>>,
 }
 
 /// A source, loaded, with its default for everything it does not say.
@@ -47,7 +47,7 @@ pub(crate) struct Loaded {
 enum Hook {
     Script(Arc<JsFile>),
     Component(Component),
-    Rego(RegoPolicy),
+    Rego(Policy),
 }
 
 /// What a source of a stack becomes.
@@ -129,7 +129,7 @@ impl Loader {
         Ok(component)
     }
 
-    async fn policy(&mut self, source: &Source, rule: &str) -> Result<RegoPolicy, Error> {
+    async fn policy(&mut self, source: &Source, rule: &str) -> Result<Policy, Error> {
         let key = (disk::canonical(&source.path)?, rule.to_owned());
         if let Some(known) = self.policies.get(&key) {
             return known.clone();
@@ -169,7 +169,7 @@ impl Loaded {
         match &self.hook {
             Hook::Script(file) => file.pre_hook(&self.rule, limit, source.bodies),
             Hook::Component(component) => component.pre_hook(kind, limit, source.bodies),
-            Hook::Rego(policy) => policy.pre_hook(kind, limit, source.bodies),
+            Hook::Rego(policy) => policy.pre_hook(limit, source.bodies),
         }
     }
 
@@ -179,7 +179,7 @@ impl Loaded {
         match &self.hook {
             Hook::Script(file) => file.post_hook(&self.rule, limit, source.bodies),
             Hook::Component(component) => component.post_hook(kind, limit, source.bodies),
-            Hook::Rego(policy) => policy.post_hook(kind, limit, source.bodies),
+            Hook::Rego(policy) => policy.post_hook(limit, source.bodies),
         }
     }
 

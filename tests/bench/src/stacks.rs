@@ -18,6 +18,7 @@ use seam_contract::{
     fetch::{Request, Response},
     headers::Headers,
     record::{Record, Recorder},
+    verdict::Side,
 };
 use seam_hook_js::JsFile;
 use seam_hook_rego::RegoEngine;
@@ -66,7 +67,7 @@ impl Stacks {
         let pass = load("pass.wasm")?.layer(kind, LIMIT, Bodies::Withheld)?;
         let count = load("count.wasm")?.pre_hook(kind, LIMIT, Bodies::Withheld)?;
         let rego = RegoEngine::open(&engine, &components.join("rego.wasm"))?;
-        let policy = rego.load("policy.rego", vec![("policy.rego".into(), POLICY.into())], RULE)?;
+        let policy = rego.load("policy.rego", vec![("policy.rego".into(), POLICY.into())], RULE, kind, Side::Input)?;
         let gate = policy.pre_hook(kind, LIMIT, Bodies::Withheld)?;
         let hooks = "function pre() {} function handle(input, next) { return next(input); }";
         let js = JsFile::load(Path::new("bench.js"), hooks.into(), Default::default()).await?;

@@ -1,1 +1,6 @@
-fn main(){}
+//! The Rego backend against the real component, in a real stack.
+
+mod cache;
+mod judge;
+mod load;
+mod support;

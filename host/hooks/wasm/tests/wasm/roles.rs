@@ -62,12 +62,7 @@ async fn a_rewrite_keeps_a_body_it_is_not_given() {
 #[tokio::test]
 async fn the_contract_refuses_a_rewrite_that_cannot_be_sent() {
     let bench = Bench::pre(&load("vectors.wasm"), Bodies::Withheld);
-    for case in [
-        "url=file:///etc/hosts",
-        "set:host=x",
-        "method=TRACE",
-        "set:x=\u{e9}\u{7f}",
-    ] {
+    for case in ["url=file:///etc/hosts", "set:host=x", "method=TRACE", "url=http://a b/"] {
         let said = refused(bench.run(get(&[("x-case", case)])).await);
         assert!(said.starts_with("hook-failed: "), "{case}: {said}");
     }
