@@ -22,7 +22,7 @@ use seam_isolate::{
 fn main() {
     let extensions = vec![
         deno_webidl::deno_webidl::init(),
-        deno_web::deno_web::init(Default::default(), None, false, Default::default()),
+        deno_web::deno_web::init(deno_web::BlobStore::default_arc(), None, false, Default::default()),
         ops::seam_sandbox::init(),
         // The isolate adds this one to every runtime; here it refuses nothing yet.
         Extension {

@@ -21,17 +21,13 @@ struct Rego;
 
 impl setup::Guest for Rego {
     fn load(files: Vec<(String, String)>, rule: String, warm_up: String) -> Result<(), String> {
-        policy::load(files, rule, &warm_up).map_err(String::from)
+        policy::load(files, rule, &warm_up).map_err(String::from)?;
+        heap::reserve(HEADROOM);
+        Ok(())
     }
 
     fn evaluator() -> String {
         policy::EVALUATOR.to_owned()
-    }
-}
-
-impl bindings::Guest for Rego {
-    fn wizer_initialize() {
-        heap::reserve(HEADROOM);
     }
 }
 

@@ -99,7 +99,9 @@ unsafe impl GlobalAlloc for Heap {
         let (list, bytes) = class(layout.size());
         let freed = self.free[list].load(Relaxed);
         if freed == 0 || layout.align() > GRAIN {
-            return self.fresh(bytes, layout.align()).map_or(null_mut(), |block| block as *mut u8);
+            return self
+                .fresh(bytes, layout.align())
+                .map_or(null_mut(), |block| block as *mut u8);
         }
         // SAFETY: `freed` came from `dealloc`, which wrote the next block's address there.
         self.free[list].store(unsafe { *(freed as *const usize) }, Relaxed);

@@ -15,8 +15,8 @@ pub mod policy;
 mod rules;
 
 /// Dependencies that ask for randomness get an error: a verdict depends on the input
-/// and the policy alone.
+/// and the policy alone. The builtin that would ask is refused at load, see `names.rs`.
 #[unsafe(no_mangle)]
-fn __getrandom_v03_custom(_dest: *mut u8, _len: usize) -> Result<(), getrandom::Error> {
+fn __getrandom_v03_custom(_target: *mut u8, _length: usize) -> Result<(), getrandom::Error> {
     Err(getrandom::Error::UNSUPPORTED)
 }

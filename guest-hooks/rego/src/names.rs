@@ -1,25 +1,36 @@
-//! Names that nothing answers to: functions nobody defines, variables nobody binds.
+//! Names that nothing answers to: functions nobody defines or that call themselves,
+//! variables nobody binds.
 //!
 //! The engine finds most of them only when it gets there, which ends that evaluation
 //! as a failure. A policy with a typing error shall not be loaded in the first place.
 //! A name that is used in a rule's body counts as bound there: the engine checks those.
 
-use std::collections::BTreeSet;
+mod visit;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use regorus::Engine;
-use regorus::unstable::{BUILTINS, Expr, Import, Literal, Module, Query, Rule, RuleHead, Span};
+use regorus::unstable::{BUILTINS, Expr, Import, Module, Rule, RuleHead, Span};
 
 use crate::message::Message;
 use crate::rules::{head_of, package_of, path_of};
+use visit::Names;
+
+/// Builtins of the engine that cannot work in a component, and why.
+const REFUSED: [(&str, &str); 1] = [("rand.intn", "a hook has no randomness")];
 
 /// Checks every rule of every file.
 pub fn check(engine: &mut Engine) -> Result<(), Message> {
     let modules = engine.get_modules();
-    let functions: BTreeSet<String> = modules
-        .iter()
-        .flat_map(|module| module.policy.iter().map(|rule| (package_of(module), rule)))
-        .map(|(package, rule)| format!("{package}.{}", path_of(head_of(rule))))
-        .collect();
+    let names = |module: &Module| -> Vec<String> {
+        let package = package_of(module);
+        let rules = module.policy.iter();
+        rules
+            .map(|rule| format!("{package}.{}", path_of(head_of(rule))))
+            .collect()
+    };
+    let functions: BTreeSet<String> = modules.iter().flat_map(|module| names(module)).collect();
+    let mut calls = Calls::new();
     for module in modules {
         let package = package_of(module);
         let siblings = modules.iter().filter(|other| package_of(other) == package);
@@ -29,22 +40,96 @@ pub fn check(engine: &mut Engine) -> Result<(), Message> {
             .chain(module.imports.iter().filter_map(alias))
             .chain(["input", "data", "_"].map(str::to_owned))
             .collect();
+        let scope = Scope {
+            module,
+            package,
+            functions: &functions,
+            known,
+        };
         for rule in &module.policy {
-            check_rule(rule, module, &package, &functions, &known)?;
+            scope.check_rule(rule, &mut calls)?;
         }
     }
-    Ok(())
+    match calls.iter().find(|(name, _)| calls_itself(name, &calls)) {
+        Some((name, (span, _))) => Err(Message::of(span.error(&format!("the function {name} calls itself")))),
+        None => Ok(()),
+    }
 }
 
-fn check_rule(
-    rule: &Rule,
-    module: &Module,
-    package: &str,
-    functions: &BTreeSet<String>,
-    known: &BTreeSet<String>,
-) -> Result<(), Message> {
-    let mut head = Names::default();
-    let mut body = Names::default();
+/// Which functions a function calls, and where it is defined. The engine follows a
+/// circle of functions until the stack ends.
+type Calls<'a> = BTreeMap<String, (&'a Span, BTreeSet<String>)>;
+
+/// What the rules of one file can name.
+struct Scope<'a> {
+    module: &'a Module,
+    package: String,
+    functions: &'a BTreeSet<String>,
+    known: BTreeSet<String>,
+}
+
+impl Scope<'_> {
+    fn check_rule<'a>(&self, rule: &'a Rule, calls: &mut Calls<'a>) -> Result<(), Message> {
+        let (head, body) = names_of(rule);
+        let mut called = BTreeSet::new();
+        for (path, span) in head.calls.iter().chain(&body.calls) {
+            match self.function(path) {
+                Some(Function::Builtin) => {
+                    if let Some((_, why)) = REFUSED.iter().find(|(name, _)| name == path) {
+                        return Err(Message::of(span.error(&format!("{path} is refused: {why}"))));
+                    }
+                }
+                Some(Function::Defined(name)) => drop(called.insert(name)),
+                None => return Err(Message::of(span.error(&format!("there is no function {path}")))),
+            }
+        }
+        if let Rule::Spec {
+            span,
+            head: RuleHead::Func { refr, .. },
+            ..
+        } = rule
+        {
+            let name = format!("{}.{}", self.package, path_of(refr));
+            calls.entry(name).or_insert((span, BTreeSet::new())).1.extend(called);
+        }
+        let spans = [&body.variables, &body.bound, &head.bound].into_iter().flatten();
+        let bound: BTreeSet<&str> = spans.map(|span| span.text()).collect();
+        let unbound = |name: &str| !bound.contains(name) && !self.known.contains(name);
+        match head.variables.iter().find(|variable| unbound(variable.text())) {
+            Some(variable) => Err(Message::of(
+                variable.error(&format!("nothing binds {}", variable.text())),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn function(&self, path: &str) -> Option<Function> {
+        let local = format!("{}.{path}", self.package);
+        let imported = || {
+            let imports = &self.module.imports;
+            let import = imports
+                .iter()
+                .find(|import| alias(import).as_deref() == Some(first(path)))?;
+            Some(format!("{}{}", path_of(&import.refr), path.strip_prefix(first(path))?))
+        };
+        let defined = [Some(path.to_owned()), Some(local), imported()];
+        match defined.into_iter().flatten().find(|name| self.functions.contains(name)) {
+            Some(name) => Some(Function::Defined(name)),
+            None => (path == "print" || BUILTINS.contains_key(path)).then_some(Function::Builtin),
+        }
+    }
+}
+
+/// What a call calls.
+enum Function {
+    Builtin,
+    /// A function of a file, by its whole path.
+    Defined(String),
+}
+
+/// The names in what a rule says of its value, and those in its conditions.
+fn names_of(rule: &Rule) -> (Names<'_>, Names<'_>) {
+    let (mut head, mut body) = (Names::default(), Names::default());
     match rule {
         Rule::Spec {
             head: rule_head,
@@ -57,9 +142,8 @@ fn check_rule(
                 RuleHead::Func { refr, args, assign, .. } => (refr, None, &args[..], assign.as_ref()),
             };
             indices(reference).for_each(|index| head.visit(index));
-            key.into_iter()
-                .chain(assign.map(|assign| &assign.value))
-                .for_each(|it| head.visit(it));
+            let value = assign.map(|assign| &assign.value);
+            key.into_iter().chain(value).for_each(|part| head.visit(part));
             arguments.iter().for_each(|argument| body.visit(argument));
             for part in bodies {
                 part.assign.iter().for_each(|assign| head.visit(&assign.value));
@@ -68,41 +152,23 @@ fn check_rule(
         }
         Rule::Default { value, .. } => head.visit(value),
     }
-    for (path, span) in head.calls.iter().chain(&body.calls) {
-        if !is_function(path, module, package, functions) {
-            return Err(Message::of(span.error(&format!("there is no function {path}"))));
-        }
-    }
-    let bound: BTreeSet<&str> = [&body.variables, &body.bound, &head.bound]
-        .into_iter()
-        .flatten()
-        .map(|it| it.text())
-        .collect();
-    match head
-        .variables
-        .iter()
-        .find(|variable| !bound.contains(variable.text()) && !known.contains(variable.text()))
-    {
-        Some(variable) => Err(Message::of(
-            variable.error(&format!("nothing binds {}", variable.text())),
-        )),
-        None => Ok(()),
-    }
+    (head, body)
 }
 
-fn is_function(path: &str, module: &Module, package: &str, functions: &BTreeSet<String>) -> bool {
-    let imported = || {
-        let import = module
-            .imports
-            .iter()
-            .find(|import| alias(import).as_deref() == Some(first(path)))?;
-        Some(format!("{}{}", path_of(&import.refr), path.strip_prefix(first(path))?))
-    };
-    path == "print"
-        || BUILTINS.contains_key(path)
-        || functions.contains(path)
-        || functions.contains(&format!("{package}.{path}"))
-        || imported().is_some_and(|path| functions.contains(&path))
+fn calls_itself(name: &str, calls: &Calls<'_>) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut next: Vec<&str> = vec![name];
+    while let Some(caller) = next.pop() {
+        for callee in calls.get(caller).into_iter().flat_map(|(_, callees)| callees) {
+            if callee == name {
+                return true;
+            }
+            if seen.insert(callee) {
+                next.push(callee);
+            }
+        }
+    }
+    false
 }
 
 fn alias(import: &Import) -> Option<String> {
@@ -131,91 +197,4 @@ fn indices(reference: &Expr) -> impl Iterator<Item = &Expr> {
             }
         }
     })
-}
-
-/// The names in a part of a rule.
-#[derive(Default)]
-struct Names<'a> {
-    /// Variables outside comprehensions.
-    variables: Vec<&'a Span>,
-    /// Whatever is named inside a comprehension or declared by `some` and `every`.
-    bound: Vec<&'a Span>,
-    calls: Vec<(String, &'a Span)>,
-}
-
-impl<'a> Names<'a> {
-    fn visit(&mut self, expression: &'a Expr) {
-        match expression {
-            Expr::Var { span, .. } => self.variables.push(span),
-            Expr::Array { items, .. } | Expr::Set { items, .. } => items.iter().for_each(|item| self.visit(item)),
-            Expr::Object { fields, .. } => fields.iter().for_each(|(_, key, value)| self.both(key, value)),
-            Expr::ArrayCompr { term, query, .. } | Expr::SetCompr { term, query, .. } => {
-                self.comprehension(&[term], query);
-            }
-            Expr::ObjectCompr { key, value, query, .. } => self.comprehension(&[key, value], query),
-            Expr::Call { span, fcn, params, .. } => {
-                self.calls.push((path_of(fcn), span));
-                params.iter().for_each(|parameter| self.visit(parameter));
-            }
-            Expr::UnaryExpr { expr, .. } => self.visit(expr),
-            Expr::RefDot { refr, .. } => self.visit(refr),
-            Expr::RefBrack { refr, index, .. } => self.both(refr, index),
-            Expr::BinExpr { lhs, rhs, .. }
-            | Expr::BoolExpr { lhs, rhs, .. }
-            | Expr::ArithExpr { lhs, rhs, .. }
-            | Expr::AssignExpr { lhs, rhs, .. } => self.both(lhs, rhs),
-            Expr::Membership {
-                key, value, collection, ..
-            } => {
-                key.iter().for_each(|key| self.visit(key));
-                self.both(value, collection);
-            }
-            Expr::String { .. }
-            | Expr::RawString { .. }
-            | Expr::Number { .. }
-            | Expr::Bool { .. }
-            | Expr::Null { .. } => {}
-        }
-    }
-
-    fn both(&mut self, one: &'a Expr, other: &'a Expr) {
-        self.visit(one);
-        self.visit(other);
-    }
-
-    /// What a comprehension names may be bound inside it: the engine knows better.
-    fn comprehension(&mut self, terms: &[&'a Expr], query: &'a Query) {
-        let mut inside = Names::default();
-        terms.iter().for_each(|term| inside.visit(term));
-        inside.visit_query(query);
-        self.bound.extend(inside.variables.into_iter().chain(inside.bound));
-        self.calls.extend(inside.calls);
-    }
-
-    fn visit_query(&mut self, query: &'a Query) {
-        for statement in &query.stmts {
-            match &statement.literal {
-                Literal::SomeVars { vars, .. } => self.bound.extend(vars),
-                Literal::SomeIn {
-                    key, value, collection, ..
-                } => {
-                    key.iter().for_each(|key| self.visit(key));
-                    self.both(value, collection);
-                }
-                Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => self.visit(expr),
-                Literal::Every {
-                    key,
-                    value,
-                    domain,
-                    query,
-                    ..
-                } => {
-                    self.bound.extend(key.iter().chain([value]));
-                    self.visit(domain);
-                    self.visit_query(query);
-                }
-            }
-            statement.with_mods.iter().for_each(|with| self.visit(&with.r#as));
-        }
-    }
 }

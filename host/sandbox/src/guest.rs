@@ -77,7 +77,7 @@ fn isolate(start: &Start) -> Result<Isolate, Stop> {
         },
         extensions: vec![
             restored(deno_webidl::deno_webidl::init()),
-            restored(deno_web::deno_web::init(Default::default(), None, false, Default::default())),
+            restored(deno_web::deno_web::init(deno_web::BlobStore::default_arc(), None, false, Default::default())),
             restored(ops::seam_sandbox::init()),
         ],
         ops: ops::ALLOWED,
@@ -146,13 +146,16 @@ async fn result(
     let shape = {
         let runtime = isolate.runtime();
         scope!(scope, runtime);
-        shape(scope, v8::Local::new(scope, value))
+        let value = v8::Local::new(scope, value);
+        shape(scope, value)
     };
     if let Shape::Nothing = shape {
         return Ok(None);
     }
     if let Shape::Json = shape {
         match isolate.stringify_json(value) {
+            // An object whose contents JSON doesn't see, such as a Response.
+            Ok(Some(text)) if text == "{}" && !is_plain(isolate, value) => {}
             Ok(Some(text)) if text.len() <= limit => return Ok(Some(Value::Json(text))),
             Ok(Some(text)) => return Ok(Some(Value::Text(cut(text, limit)))),
             // No JSON after all: a cycle, a big integer, a `toJSON` that throws.
@@ -196,6 +199,15 @@ fn shape(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<'_, v8::Value>) -> S
         || value.is_array_buffer()
         || value.is_array_buffer_view();
     if other { Shape::Other } else { Shape::Json }
+}
+
+/// Whether this is an object of no class, `{}` for instance.
+fn is_plain(isolate: &mut Isolate, value: &v8::Global<v8::Value>) -> bool {
+    let runtime = isolate.runtime();
+    scope!(scope, runtime);
+    let value = v8::Local::new(scope, value);
+    v8::Local::<v8::Object>::try_from(value)
+        .is_ok_and(|object| object.get_constructor_name().to_rust_string_lossy(scope) == "Object")
 }
 
 fn cut(mut text: String, limit: usize) -> String {

@@ -374,7 +374,7 @@ fn object<'s>(
 }
 
 /// Prints one line. Says whether the console is full, so that the script stops formatting.
-#[op2]
+#[op2(nofast)]
 fn op_seam_console(
     scope: &mut v8::PinScope<'_, '_>,
     state: &mut OpState,

@@ -142,7 +142,7 @@ fn export_result(code: &str) -> Option<String> {
 
 fn has_default_export(module: &Module) -> bool {
     use swc_ecma_ast::{ExportSpecifier, ModuleExportName};
-    let named_default = |name: &ModuleExportName| name.atom() == "default";
+    let named_default = |name: &ModuleExportName| name.atom().as_str() == "default";
     module.body.iter().any(|item| match item {
         ModuleItem::ModuleDecl(ModuleDecl::ExportDefaultDecl(_) | ModuleDecl::ExportDefaultExpr(_)) => true,
         ModuleItem::ModuleDecl(ModuleDecl::ExportNamed(export)) => export.specifiers.iter().any(|one| match one {

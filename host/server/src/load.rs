@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use seam_contract::{Error, ErrorKind, Executor, Layer, OperationKind, PostHook, PreHook};
+use seam_contract::{Error, ErrorKind, Executor, Layer, OperationKind, PostHook, PreHook, verdict::Side};
 use seam_hook_js::JsFile;
 use seam_hook_rego::{Policy, RegoEngine};
 use seam_hook_wasm::{Component, Digest, Engine, EngineOptions, HookRole};
@@ -30,7 +30,7 @@ pub(crate) struct Loader {
     rego: Option<Arc<RegoEngine>>,
     scripts: HashMap<PathBuf, Result<Arc<JsFile>, Error>>,
     components: HashMap<Vec<u8>, Component>,
-    policies: HashMap<(PathBuf, String), Result<Policy, Error>>,
+    policies: HashMap<(PathBuf, String, &'static str), Result<Policy, Error>>,
 }
 
 /// A source, loaded, with its default for everything it does not say.
@@ -93,7 +93,7 @@ impl Loader {
             Kind::Rego => {
                 let default = || format!("data.mcp.{kind}.{}", source.used_as.rego_rule());
                 let rule = source.rule.clone().unwrap_or_else(default);
-                (Hook::Rego(self.policy(source, &rule).await?), rule, Backend::Rego)
+                (Hook::Rego(self.policy(kind, source, &rule).await?), rule, Backend::Rego)
             }
         };
         Ok(Loaded {
@@ -129,15 +129,16 @@ impl Loader {
         Ok(component)
     }
 
-    async fn policy(&mut self, source: &Source, rule: &str) -> Result<Policy, Error> {
-        let key = (disk::canonical(&source.path)?, rule.to_owned());
+    async fn policy(&mut self, kind: OperationKind, source: &Source, rule: &str) -> Result<Policy, Error> {
+        let side = source.used_as.side();
+        let key = (disk::canonical(&source.path)?, rule.to_owned(), side.key());
         if let Some(known) = self.policies.get(&key) {
             return known.clone();
         }
         let files = disk::rego(&key.0)?;
         let rego = self.rego().await?;
         let (name, rule) = (disk::name(&source.path), rule.to_owned());
-        let loaded = blocking(move || rego.load(&name, files, &rule)).await;
+        let loaded = blocking(move || rego.load(&name, files, &rule, kind, side)).await;
         self.policies.insert(key, loaded.clone());
         loaded
     }
@@ -257,6 +258,14 @@ impl Use {
             Self::Policy | Self::Pre => "pre",
             Self::Post => "post",
             Self::Layer | Self::Executor => "handle",
+        }
+    }
+
+    /// Which documents it judges.
+    fn side(self) -> Side {
+        match self {
+            Self::Post => Side::Output,
+            Self::Policy | Self::Pre | Self::Layer | Self::Executor => Side::Input,
         }
     }
 

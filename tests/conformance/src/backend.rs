@@ -7,10 +7,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use seam_contract::{Layer, OperationKind, PostHook, PostLayer, PreHook, PreLayer, document::Bodies, hook::Gate};
+use seam_contract::{
+    Layer, OperationKind, PostHook, PostLayer, PreHook, PreLayer, document::Bodies, hook::Gate, verdict::Side,
+};
 use seam_hook_js::{JsFile, Options};
-use seam_hook_policy::{Mode, Policy};
-struct RegoEngine; impl RegoEngine { fn open(_:&Arc<Engine>,_:&Path)->Result<Self>{Ok(Self)} fn load(&self,_:&str,_:Vec<(String,String)>,_:&str)->Result<Component>{bail!("no rego")} }
+use seam_hook_policy::{Mode, Policy as Policies};
+use seam_hook_rego::{Policy, RegoEngine};
 use seam_hook_wasm::{Component, Engine, EngineOptions};
 
 use crate::case::{Case, Place};
@@ -83,18 +85,18 @@ impl Engines {
         let text = std::fs::read_to_string(path).with_context(|| format!("no hook at {}", path.display()))?;
         let code = match path.extension().and_then(|extension| extension.to_str()) {
             Some("rego") => {
-                let load = |rule: &str| -> Result<Option<Component>> {
+                let load = |rule: &str, side: Side| -> Result<Option<Policy>> {
                     // The files of a test define what its cases need and nothing more.
                     if !text.contains(&format!("\n{rule} ")) {
                         return Ok(None);
                     }
-                    let files = vec![(name.clone(), text.clone())];
-                    Ok(Some(self.rego.load(&name, files, &format!("data.mcp.fetch.{rule}"))?))
+                    let (files, rule) = (vec![(name.clone(), text.clone())], format!("data.mcp.fetch.{rule}"));
+                    Ok(Some(self.rego.load(&name, files, &rule, OperationKind::Fetch, side)?))
                 };
                 Code::Rego {
-                    pre: load("pre")?,
-                    post: load("post")?,
-                    allow: load("allow")?,
+                    pre: load("pre", Side::Input)?,
+                    post: load("post", Side::Output)?,
+                    allow: load("allow", Side::Input)?,
                 }
             }
             Some("js") => Code::Js {
@@ -125,9 +127,9 @@ pub struct Hooks {
 
 enum Code {
     Rego {
-        pre: Option<Component>,
-        post: Option<Component>,
-        allow: Option<Component>,
+        pre: Option<Policy>,
+        post: Option<Policy>,
+        allow: Option<Policy>,
     },
     Js {
         path: PathBuf,
@@ -172,7 +174,7 @@ impl Hooks {
         Ok(match place {
             Place::Pre => Arc::new(PreLayer::new(self.pre(limit, bodies).await?)),
             Place::Gate => Arc::new(PreLayer::new(Arc::new(Gate(self.gate(limit, bodies).await?)))),
-            Place::Policy => Arc::new(Policy::new(Mode::All, vec![self.gate(limit, bodies).await?])),
+            Place::Policy => Arc::new(Policies::new(Mode::All, vec![self.gate(limit, bodies).await?])),
             Place::Post => Arc::new(PostLayer::new(self.post(limit, bodies).await?)),
             Place::Layer => self.layer(limit, bodies).await?,
         })
@@ -180,7 +182,7 @@ impl Hooks {
 
     async fn pre(&self, limit: Duration, bodies: Bodies) -> Result<Arc<dyn PreHook>> {
         Ok(match &self.code {
-            Code::Rego { pre, .. } => rule(pre.as_ref(), "pre")?.pre_hook(OperationKind::Fetch, limit, bodies)?,
+            Code::Rego { pre, .. } => rule(pre.as_ref(), "pre")?.pre_hook(limit, bodies)?,
             Code::Js { .. } => self.script().await?.pre_hook("pre", limit, bodies)?,
             Code::Wasm(component) => component.pre_hook(OperationKind::Fetch, limit, bodies)?,
         })
@@ -189,14 +191,14 @@ impl Hooks {
     /// The rule `allow` where a policy file has one, else its pre hook.
     async fn gate(&self, limit: Duration, bodies: Bodies) -> Result<Arc<dyn PreHook>> {
         match &self.code {
-            Code::Rego { allow: Some(allow), .. } => Ok(allow.pre_hook(OperationKind::Fetch, limit, bodies)?),
+            Code::Rego { allow: Some(allow), .. } => Ok(allow.pre_hook(limit, bodies)?),
             _ => self.pre(limit, bodies).await,
         }
     }
 
     async fn post(&self, limit: Duration, bodies: Bodies) -> Result<Arc<dyn PostHook>> {
         Ok(match &self.code {
-            Code::Rego { post, .. } => rule(post.as_ref(), "post")?.post_hook(OperationKind::Fetch, limit, bodies)?,
+            Code::Rego { post, .. } => rule(post.as_ref(), "post")?.post_hook(limit, bodies)?,
             Code::Js { .. } => self.script().await?.post_hook("post", limit, bodies)?,
             Code::Wasm(component) => component.post_hook(OperationKind::Fetch, limit, bodies)?,
         })
@@ -220,8 +222,8 @@ impl Hooks {
     }
 }
 
-fn rule<'c>(component: Option<&'c Component>, rule: &str) -> Result<&'c Component> {
-    component.with_context(|| format!("the file does not define {rule}"))
+fn rule<'p>(policy: Option<&'p Policy>, rule: &str) -> Result<&'p Policy> {
+    policy.with_context(|| format!("the file does not define {rule}"))
 }
 
 /// The target directory of the build that is running.

@@ -64,8 +64,8 @@ fn a_directory_of_cases_runs_and_can_fail() -> Result<()> {
 fn the_shipped_policies_do_what_their_cases_say() -> Result<()> {
     let policies = here("../../policies");
     for (cases, hooks) in [
-        
-        ("fetch_hooks.cases.json", vec!["fetch_hooks.js"]),
+        ("fetch.cases.json", vec!["fetch.rego"]),
+        ("fetch_hooks.cases.json", vec!["fetch_hooks.rego", "fetch_hooks.js"]),
     ] {
         let cases = case::load_file(&policies.join(cases))?;
         let loaded: Vec<_> = hooks
@@ -212,9 +212,9 @@ fn judge(all: &[Ran]) -> Result<()> {
 fn vectors() -> Result<Vec<Arc<Hooks>>> {
     static VECTORS: LazyLock<Result<Vec<Arc<Hooks>>>> = LazyLock::new(|| {
         let engines = engines()?;
-        let [_, js] = ["hooks/vectors.rego", "hooks/vectors.js"].map(|file| engines.file(&here(file)));
+        let [rego, js] = ["hooks/vectors.rego", "hooks/vectors.js"].map(|file| engines.file(&here(file)));
         Ok(vec![
-            
+            Arc::new(rego?),
             Arc::new(js?),
             Arc::new(engines.component("vectors")?),
         ])

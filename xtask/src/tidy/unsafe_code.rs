@@ -6,14 +6,15 @@ use super::Violation;
 use super::source::code;
 use super::tree::Tree;
 
-/// Where `unsafe` may be: around V8, and where wasmtime loads compiled components.
-const ALLOWED: [&str; 2] = ["host/isolate", "host/hooks/wasm"];
+/// Where `unsafe` may be: around V8, where wasmtime loads compiled components, and in
+/// the allocator of a guest, which can harm nothing outside its instance.
+const ALLOWED: [&str; 3] = ["host/isolate", "host/hooks/wasm", "guest-hooks/rego/src/heap.rs"];
 
 /// Checks every Rust file of the project.
 pub fn check(tree: &Tree) -> Result<Vec<Violation>> {
     let mut violations = Vec::new();
     for file in tree.with_extension("rs") {
-        let allowed = ALLOWED.iter().any(|directory| file.is_under(directory));
+        let allowed = ALLOWED.iter().any(|place| file.path == *place || file.is_under(place));
         let lines: Vec<&str> = file.text.lines().collect();
         for (at, line) in code(&file.text).lines().enumerate() {
             let Some(use_of_it) = unsafe_in(line) else { continue };

@@ -164,6 +164,26 @@ fn a_function_that_is_not_there_is_found_at_load() {
 }
 
 #[test]
+fn a_function_that_calls_itself_is_found_at_load() {
+    does_not_load(
+        "pre := f(1)\nf(x) := f(x + 1)",
+        "p.rego:3:1: the function data.mcp.fetch.f calls itself",
+    );
+    does_not_load(
+        "pre := f(1)\nf(x) := g(x)\ng(x) := [1 | f(x)]",
+        "p.rego:3:1: the function data.mcp.fetch.f calls itself",
+    );
+}
+
+#[test]
+fn chance_is_refused() {
+    does_not_load(
+        "pre := rand.intn(\"a\", 5)",
+        "p.rego:2:17: rand.intn is refused: a hook has no randomness",
+    );
+}
+
+#[test]
 fn every_way_to_bind_and_to_call_is_known() {
     let files = vec![
         ("lib.rego".into(), "package lib\nf(x) := y if y := x\ndefault g(_) := 3".into()),
@@ -247,13 +267,6 @@ fn rules_that_call_each_other_in_a_circle_fail() {
         Ok(()) => judge("{}").unwrap_err().into(),
     };
     assert!(error.contains("recurs"), "{error}");
-}
-
-#[test]
-fn a_schema_can_be_matched() {
-    let policy = "pre := json.match_schema(input, {\"type\": \"object\", \"required\": [\"url\"]})[0]";
-    assert_eq!(verdict(policy, r#"{"url":"a"}"#).unwrap().as_deref(), Some("true"));
-    assert_eq!(judge("{}").unwrap().as_deref(), Some("false"));
 }
 
 #[test]

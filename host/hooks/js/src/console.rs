@@ -50,7 +50,11 @@ impl Budget {
 }
 
 /// The native end of `console`: takes one text.
-pub(crate) fn log(scope: &mut v8::PinScope<'_, '_>, arguments: v8::FunctionCallbackArguments<'_>, _: v8::ReturnValue<'_>) {
+pub(crate) fn log(
+    scope: &mut v8::PinScope<'_, '_>,
+    arguments: v8::FunctionCallbackArguments<'_>,
+    _: v8::ReturnValue<'_>,
+) {
     let Some(shared) = scope.get_slot::<Rc<Shared>>().cloned() else {
         return;
     };
@@ -87,7 +91,10 @@ mod tests {
             }
         }
         assert!(written < MAX_PER_CALL + 2000, "{written}");
-        assert!(last.ends_with("[the rest of this call's console is dropped]\n"), "{last}");
+        assert!(
+            last.ends_with("[the rest of this call's console is dropped]\n"),
+            "{last}"
+        );
         budget.renew();
         assert!(budget.lines("a.js", "again").is_some());
     }

@@ -11,10 +11,7 @@ use std::{
     time::Duration,
 };
 
-use seam_contract::{
-    Error, ErrorKind, Executor, Layer, PostHook, PreHook,
-    document::Bodies,
-};
+use seam_contract::{Error, ErrorKind, Executor, Layer, PostHook, PreHook, document::Bodies};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
@@ -81,7 +78,8 @@ impl Worker {
 
 impl JsFile {
     /// Starts a worker for this file and evaluates its text. `path` is for messages only;
-    /// its last part names the hook in errors and records.
+    /// its last part names the hook in errors and records. The process must have called
+    /// [`seam_isolate::init_platform`] on its main thread.
     ///
     /// Errors (kind `config`): the text does not parse, throws, leaves a rejected promise
     /// unhandled or takes too long; the message has file, line and column.
@@ -120,7 +118,12 @@ impl JsFile {
     }
 
     /// The function named `rule` as a post hook. As [`JsFile::pre_hook`].
-    pub fn post_hook(self: &Arc<Self>, rule: &str, limit: Duration, bodies: Bodies) -> Result<Arc<dyn PostHook>, Error> {
+    pub fn post_hook(
+        self: &Arc<Self>,
+        rule: &str,
+        limit: Duration,
+        bodies: Bodies,
+    ) -> Result<Arc<dyn PostHook>, Error> {
         Ok(Arc::new(JsPost(self.place(rule, limit, bodies)?)))
     }
 
@@ -170,7 +173,10 @@ impl JsFile {
             }),
             Err(_) => Err(Error::new(
                 ErrorKind::Config,
-                format!("{}: the function {rule} was not found in time, its worker is busy", self.name()),
+                format!(
+                    "{}: the function {rule} was not found in time, its worker is busy",
+                    self.name()
+                ),
             )),
         }
     }

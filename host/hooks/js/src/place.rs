@@ -2,11 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures::{
-    StreamExt,
-    future::BoxFuture,
-    stream::FuturesUnordered,
-};
+use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use seam_contract::{
     Cx, Error, Executor, Layer, Next, Operation, Output, PostHook, PreHook, Refusal, Verdict,
     document::{self, Bodies},

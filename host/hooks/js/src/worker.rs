@@ -23,12 +23,7 @@ pub(crate) struct Source {
 
 /// Starts the thread. It ends when the other end of `jobs` is dropped, and drops `alive`
 /// then.
-pub(crate) fn spawn(
-    source: Arc<Source>,
-    desk: Arc<Desk>,
-    jobs: mpsc::Receiver<Job>,
-    alive: Arc<()>,
-) -> io::Result<()> {
+pub(crate) fn spawn(source: Arc<Source>, desk: Arc<Desk>, jobs: mpsc::Receiver<Job>, alive: Arc<()>) -> io::Result<()> {
     // V8 wants a clock for tasks of its own; nothing here uses I/O.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     thread::Builder::new()

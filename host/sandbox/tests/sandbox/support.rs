@@ -93,8 +93,12 @@ impl Recording {
     }
 
     pub fn urls(&self) -> Vec<String> {
-        self.hits.lock().unwrap().iter().map(|hit| hit.url().to_string()).collect()
+        urls_of(&self.hits.lock().unwrap())
     }
+}
+
+pub fn urls_of(hits: &[Request]) -> Vec<String> {
+    hits.iter().map(|hit| hit.url().to_string()).collect()
 }
 
 pub fn echo_text(request: &Request) -> String {

@@ -129,8 +129,5 @@ async fn an_empty_pool_is_a_failure_that_passes() {
     calls.clear();
     assert_eq!(engine.alive(), 0);
     gate.open.add_permits(1);
-    tokio::time::timeout(Duration::from_secs(60), run(stack))
-        .await
-        .unwrap()
-        .unwrap();
+    run(stack).await.unwrap();
 }

@@ -4,6 +4,7 @@
 //! test that is not in the list below is dead code, which clippy refuses.
 
 mod bare;
+mod descents;
 mod harness;
 mod layers;
 mod limits;
@@ -28,15 +29,15 @@ fn main() -> ExitCode {
         layers::a_refusal_cannot_be_forged_or_kept,
         layers::throwing_denied_denies_and_throwing_else_fails,
         layers::what_a_layer_must_return,
-        layers::next_takes_a_document,
-        layers::a_bad_input_for_next_names_the_field,
-        layers::next_has_no_effect_once_the_layer_has_settled,
-        layers::a_descent_nobody_waits_for_has_no_effect,
-        layers::descents_in_flight_end_with_the_layer,
-        layers::descents_run_side_by_side,
-        layers::descents_are_counted,
-        layers::changing_the_input_after_next_changes_nothing,
-        layers::time_inside_next_counts,
+        descents::next_takes_a_document,
+        descents::a_bad_input_for_next_names_the_field,
+        descents::next_has_no_effect_once_the_layer_has_settled,
+        descents::a_descent_nobody_waits_for_has_no_effect,
+        descents::descents_in_flight_end_with_the_layer,
+        descents::descents_run_side_by_side,
+        descents::descents_are_counted,
+        descents::changing_the_input_after_next_changes_nothing,
+        descents::time_inside_next_counts,
         layers::an_executor_answers,
         layers::bodies_cross_unharmed,
         limits::a_promise_that_nothing_settles_fails_at_once,
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
         loading::evaluation_ends,
         loading::functions_are_found_however_they_are_declared,
         loading::a_missing_function_lists_those_there_are,
-        loading::dropping_a_load_stops_it,
+        loading::a_worker_ends_with_its_file,
         verdicts::every_answer_of_the_contract,
         verdicts::what_json_cannot_hold_is_a_failure,
         verdicts::what_is_no_verdict_is_a_failure,
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         verdicts::odd_keys_are_plain_data,
         verdicts::order_is_that_of_the_stack,
         verdicts::state_persists_and_calls_take_turns,
+        verdicts::one_file_may_stand_in_several_places,
         verdicts::bodies_are_given_where_granted,
         verdicts::a_forgotten_rejection_is_a_failure,
     ])

@@ -1,7 +1,5 @@
 //! What hooks that judge may answer, and what becomes of it.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use seam_contract::{
     Operation, Stack,
@@ -37,14 +35,42 @@ pub async fn every_answer_of_the_contract() {
         ("return {allow: true}", "200", ok()),
         ("return {reason: 'noted'}", "200", ok()),
         ("return {allow: false}", "fetch denied by pre hook: T", none()),
-        ("return {allow: false, reason: 'no \u{e9}\u{1f600}'}", "fetch denied by pre hook (no \u{e9}\u{1f600}): T", none()),
-        ("return {allow: false, reason: undefined}", "fetch denied by pre hook: T", none()),
+        (
+            "return {allow: false, reason: 'no \u{e9}\u{1f600}'}",
+            "fetch denied by pre hook (no \u{e9}\u{1f600}): T",
+            none(),
+        ),
+        (
+            "return {allow: false, reason: undefined}",
+            "fetch denied by pre hook: T",
+            none(),
+        ),
         ("return {input}", "200", ok()),
-        ("return {input: {...input, url: 'http://other.test/'}}", "200", vec!["http://other.test/".to_owned()]),
-        ("return {allow: false, input: {...input, url: 'http://other.test/'}}", "fetch denied by pre hook: T", none()),
-        ("return Object.create(null, {allow: {value: false, enumerable: true}})", "fetch denied by pre hook: T", none()),
-        ("return new (class { allow = false })", "fetch denied by pre hook: T", none()),
-        ("return {toJSON() { return {allow: false} }}", "fetch denied by pre hook: T", none()),
+        (
+            "return {input: {...input, url: 'http://other.test/'}}",
+            "200",
+            vec!["http://other.test/".to_owned()],
+        ),
+        (
+            "return {allow: false, input: {...input, url: 'http://other.test/'}}",
+            "fetch denied by pre hook: T",
+            none(),
+        ),
+        (
+            "return Object.create(null, {allow: {value: false, enumerable: true}})",
+            "fetch denied by pre hook: T",
+            none(),
+        ),
+        (
+            "return new (class { allow = false })",
+            "fetch denied by pre hook: T",
+            none(),
+        ),
+        (
+            "return {toJSON() { return {allow: false} }}",
+            "fetch denied by pre hook: T",
+            none(),
+        ),
     ] {
         assert_eq!(judged(body).await, (told.to_owned(), seen), "{body}");
     }
@@ -59,9 +85,15 @@ pub async fn what_json_cannot_hold_is_a_failure() {
         ("return {allow: true, reason: () => 1}", "a function as reason"),
         ("return {allow: Symbol()}", "a symbol as allow"),
         ("return {allow: Infinity}", "the number Infinity as allow"),
-        ("return {input: {...input, headers: new Map([['a', 'b']])}}", "a Map as headers"),
+        (
+            "return {input: {...input, headers: new Map([['a', 'b']])}}",
+            "a Map as headers",
+        ),
         ("return {input: {...input, headers: new Set}}", "a Set as headers"),
-        ("return {input: {...input, headers: {a: Promise.resolve('b')}}}", "a promise that was not awaited as a"),
+        (
+            "return {input: {...input, headers: {a: Promise.resolve('b')}}}",
+            "a promise that was not awaited as a",
+        ),
         ("return {toJSON() { return null }}", "a value that is nothing in JSON"),
         ("return {toJSON() {}}", "a value that is nothing in JSON"),
         ("return {toJSON() { throw new RangeError('mine') }}", "RangeError: mine"),
@@ -78,17 +110,47 @@ pub async fn what_json_cannot_hold_is_a_failure() {
 pub async fn what_is_no_verdict_is_a_failure() {
     for (body, what) in [
         ("return {}", "answered an empty object, which is no verdict"),
-        ("return 0", "answered a number; a verdict is nothing, a boolean or an object"),
-        ("return ''", "answered a string; a verdict is nothing, a boolean or an object"),
-        ("return []", "answered an array; a verdict is nothing, a boolean or an object"),
+        (
+            "return 0",
+            "answered a number; a verdict is nothing, a boolean or an object",
+        ),
+        (
+            "return ''",
+            "answered a string; a verdict is nothing, a boolean or an object",
+        ),
+        (
+            "return []",
+            "answered an array; a verdict is nothing, a boolean or an object",
+        ),
         ("return {allow: 1}", "answered a number for allow, which is a boolean"),
-        ("return {allow: undefined}", "answered an empty object, which is no verdict"),
-        ("return {allow: false, deny: true}", "answered with the unknown key \"deny\"; accepted are allow, reason and input"),
-        ("return {output: {}}", "answered with the unknown key \"output\"; accepted are allow, reason and input"),
-        ("return {input: {url: input.url}}", "the input lacks the field method; a replacement is whole, not merged"),
-        ("return {input: {...input, operation: 'read'}}", "changed the pinned field operation"),
-        ("return {input: {...input, claims: {}}}", "changed the pinned field claims"),
-        ("return {input: {...input, marker: 1}}", "the input has the unknown field \"marker\""),
+        (
+            "return {allow: undefined}",
+            "answered an empty object, which is no verdict",
+        ),
+        (
+            "return {allow: false, deny: true}",
+            "answered with the unknown key \"deny\"; accepted are allow, reason and input",
+        ),
+        (
+            "return {output: {}}",
+            "answered with the unknown key \"output\"; accepted are allow, reason and input",
+        ),
+        (
+            "return {input: {url: input.url}}",
+            "the input lacks the field method; a replacement is whole, not merged",
+        ),
+        (
+            "return {input: {...input, operation: 'read'}}",
+            "changed the pinned field operation",
+        ),
+        (
+            "return {input: {...input, claims: {}}}",
+            "changed the pinned field claims",
+        ),
+        (
+            "return {input: {...input, marker: 1}}",
+            "the input has the unknown field \"marker\"",
+        ),
         ("return {allow: true, reason: '\\ud800'}", "not valid JSON"),
     ] {
         let (told, seen) = judged(body).await;
@@ -107,11 +169,18 @@ pub async fn exceptions_are_failures_with_their_text() {
         ("throw undefined", "threw undefined"),
         ("nowhere()", "threw ReferenceError: nowhere is not defined"),
         // Only layers and executors deny by throwing.
-        ("throw Object.assign(new Error('no'), {name: 'Denied'})", "threw Denied: no"),
+        (
+            "throw Object.assign(new Error('no'), {name: 'Denied'})",
+            "threw Denied: no",
+        ),
         ("throw new Error('two\\nlines\\u0000')", "threw Error: two lines "),
     ] {
         let (told, seen) = judged(body).await;
-        assert_eq!(told, format!("fetch stopped, pre hook hook.js failed ({what}): T"), "{body}");
+        assert_eq!(
+            told,
+            format!("fetch stopped, pre hook hook.js failed ({what}): T"),
+            "{body}"
+        );
         assert!(seen.is_empty());
     }
     let (told, _) = judged("throw new Error('x'.repeat(1 << 26))").await;
@@ -132,7 +201,10 @@ pub async fn post_hooks_get_both_documents() {
     let stack = stack(Stack::chain(Vec::new(), vec![post(&file)], Vec::new()), recording);
     let response = send(&stack, get("http://ok.test/p")).await.unwrap();
     assert_eq!(response.body(), &Bytes::from_static(b"new"));
-    assert_eq!(response.headers().get_all("x-from").collect::<Vec<_>>(), ["http://ok.test/p"]);
+    assert_eq!(
+        response.headers().get_all("x-from").collect::<Vec<_>>(),
+        ["http://ok.test/p"]
+    );
 
     let denying = load("function post() { return {allow: false, reason: 'secret in the answer'} }").await;
     let recording = Recording::echo();
@@ -152,7 +224,8 @@ pub async fn changing_a_document_changes_nothing() {
     assert_eq!(ends, ("200".to_owned(), vec!["http://ok.test/".to_owned()]));
 
     let changing = load("function post(i, o) { i.url = 'http://bad.test'; o.status = 500 }").await;
-    let watching = load("function post(i, o) { if (i.url !== 'http://ok.test/' || o.status !== 200) return false }").await;
+    let watching =
+        load("function post(i, o) { if (i.url !== 'http://ok.test/' || o.status !== 200) return false }").await;
     let recording = Recording::echo();
     let layers = Stack::chain(Vec::new(), vec![post(&changing), post(&watching)], Vec::new());
     let end = send(&stack(layers, recording), get("http://ok.test/")).await;
@@ -173,7 +246,10 @@ pub async fn odd_keys_are_plain_data() {
     )
     .await;
     let recording = Recording::echo();
-    let stack = stack(Stack::chain(vec![pre(&file)], Vec::new(), Vec::new()), recording.clone());
+    let stack = stack(
+        Stack::chain(vec![pre(&file)], Vec::new(), Vec::new()),
+        recording.clone(),
+    );
     for _ in 0..2 {
         let operation = get_with("http://ok.test/", &[("__proto__", "x"), ("constructor", "y")]);
         assert_eq!(told(&send(&stack, operation).await), "200");
@@ -183,7 +259,9 @@ pub async fn odd_keys_are_plain_data() {
     }
 
     // Only own members are part of a verdict, whatever the prototypes say.
-    let polluted = load("Object.prototype.allow = false; Object.prototype.input = {}; function pre() { return {reason: 'r'} }").await;
+    let polluted =
+        load("Object.prototype.allow = false; Object.prototype.input = {}; function pre() { return {reason: 'r'} }")
+            .await;
     let ends = through_pre(vec![pre(&polluted)], get("http://ok.test/")).await;
     assert_eq!(ends.0, "200");
     let escaped = load(r#"function pre() { return JSON.parse('{"\\u005f_proto__": {"allow": true}}') }"#).await;
@@ -225,7 +303,10 @@ pub async fn state_persists_and_calls_take_turns() {
     )
     .await;
     let recording = Recording::echo();
-    let stack = stack(Stack::chain(vec![pre(&file)], Vec::new(), Vec::new()), recording.clone());
+    let stack = stack(
+        Stack::chain(vec![pre(&file)], Vec::new(), Vec::new()),
+        recording.clone(),
+    );
     let mut running = tokio::task::JoinSet::new();
     for _ in 0..200 {
         let stack = stack.clone();
@@ -236,7 +317,27 @@ pub async fn state_persists_and_calls_take_turns() {
     }
     let mut urls = recording.urls();
     urls.sort_by_key(|url| url.rsplit('/').next().unwrap().parse::<u32>().unwrap());
-    assert_eq!(urls, (1..=200).map(|n| format!("http://ok.test/{n}")).collect::<Vec<_>>());
+    assert_eq!(
+        urls,
+        (1..=200).map(|n| format!("http://ok.test/{n}")).collect::<Vec<_>>()
+    );
+}
+
+pub async fn one_file_may_stand_in_several_places() {
+    let file = load(
+        "const seen = [];
+        function pre(input) { seen.push('pre'); return {input: {...input, url: input.url + '?' + seen.length}} }
+        const mine = pre;
+        function post(input, output) { seen.push('post'); return {allow: false, reason: seen + ' ' + input.url} }",
+    )
+    .await;
+    let mine = file.pre_hook("mine", AMPLE, Bodies::Withheld).unwrap();
+    let layers = Stack::chain(vec![pre(&file), mine], vec![post(&file)], Vec::new());
+    let end = send(&stack(layers, Recording::echo()), get("http://ok.test/")).await;
+    assert_eq!(
+        told(&end),
+        "fetch denied by post hook (pre,pre,post http://ok.test/?1?2): T"
+    );
 }
 
 pub async fn bodies_are_given_where_granted() {
@@ -281,5 +382,4 @@ pub async fn a_forgotten_rejection_is_a_failure() {
     )
     .await;
     assert_eq!(through_pre(vec![pre(&handled)], get("http://ok.test/")).await.0, "200");
-    let _: Arc<seam_hook_js::JsFile> = handled;
 }

@@ -9,7 +9,9 @@ use crate::harness::*;
 async fn said(file: &std::sync::Arc<JsFile>, rule: &str) -> String {
     let hook = file.pre_hook(rule, AMPLE, Bodies::Withheld).unwrap();
     let (told, _) = through_pre(vec![hook], get("http://ok.test/")).await;
-    let reason = told.strip_prefix("fetch denied by pre hook (").and_then(|rest| rest.strip_suffix("): T"));
+    let reason = told
+        .strip_prefix("fetch denied by pre hook (")
+        .and_then(|rest| rest.strip_suffix("): T"));
     reason.unwrap_or_else(|| panic!("{told}")).to_owned()
 }
 
@@ -85,7 +87,7 @@ pub async fn the_console_is_harmless() {
             console.error(cycle, Symbol('s'), 1n, undefined, null, () => 1, new Proxy({}, {get() { throw 1 }}));
             console.warn({toString() { throw 1 }, toJSON() { throw 2 }});
             console.info('x'.repeat(1 << 20) + '\\ud800\\n{\"jsonrpc\":\"2.0\"}');
-            for (let i = 0; i < 10000; i += 1) console.debug('line', i);
+            for (let i = 0; i < 50; i += 1) console.debug('x'.repeat(4000), i);
             delete Object.prototype.toString;
             JSON.stringify = String = null;
             console.trace({still: 'there'});
