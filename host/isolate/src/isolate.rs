@@ -6,7 +6,7 @@ use ::deno_core::{
     Extension, JsRuntime, ModuleLoader, PollEventLoopOptions, RuntimeOptions, error::CoreError, scope, v8,
 };
 
-use crate::{Cause, HARDEN, Limits, Memory, ScriptError, Stop, Terminator, memory, ops, realm};
+use crate::{Cause, HARDEN, Limits, Memory, ScriptError, Stop, Terminator, fatal, memory, ops, realm};
 
 /// The native stack, in bytes, of a thread that runs isolates: what scripts may use of it
 /// (about 1 MiB), and as much again for the engine and the ops they call. It is address
@@ -84,6 +84,7 @@ impl Isolate {
             ..Default::default()
         })?;
         let terminator = Terminator::new(runtime.v8_isolate().thread_safe_handle());
+        fatal::survive(runtime.v8_isolate(), &terminator);
         let out_of_memory = terminator.clone();
         runtime.add_near_heap_limit_callback(move |current, _initial| {
             out_of_memory.terminate(Cause::Memory);
@@ -184,6 +185,29 @@ impl Isolate {
             .and_then(|key| namespace.get(scope, key.into()))
             .unwrap_or_else(|| v8::undefined(scope).into());
         Ok(v8::Global::new(scope, export))
+    }
+
+    /// What a value is once it is settled: of a promise what it was fulfilled with, any other
+    /// value itself. Waits for nothing; a promise that is still pending is
+    /// [`Stop::Stalled`], a rejected one what it was rejected with.
+    pub fn settled(&mut self, value: Value) -> Result<Value, Stop> {
+        self.alive()?;
+        scope!(scope, self.runtime);
+        let local = v8::Local::new(scope, &value);
+        let Ok(promise) = v8::Local::<v8::Promise>::try_from(local) else {
+            return Ok(value);
+        };
+        match promise.state() {
+            v8::PromiseState::Pending => Err(Stop::Stalled),
+            v8::PromiseState::Fulfilled => {
+                let result = promise.result(scope);
+                Ok(v8::Global::new(scope, result))
+            }
+            v8::PromiseState::Rejected => {
+                let reason = promise.result(scope);
+                Err(::deno_core::error::JsError::from_v8_exception(scope, reason).into())
+            }
+        }
     }
 
     /// The value of a JSON text, by V8's own parser whatever script has made of `JSON`. Keys

@@ -10,12 +10,14 @@
 //! created it; only its [`Terminator`] leaves.
 
 mod error;
+mod fatal;
 mod isolate;
 mod memory;
 mod ops;
 mod platform;
 mod realm;
 mod terminator;
+mod thread;
 mod watchdog;
 
 /// deno_core, for crates that declare ops: `use seam_isolate::deno_core;` beside them.
@@ -44,3 +46,4 @@ pub use ops::{CORE_OPS, refuse_ops};
 pub use platform::init_platform;
 pub use realm::HARDEN;
 pub use terminator::{Armed, Cause, Terminator};
+pub use thread::ThreadId;

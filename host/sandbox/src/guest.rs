@@ -46,7 +46,7 @@ pub(crate) fn run(start: Start, made: impl FnOnce(&Terminator) -> Result<(), Sto
         .map_err(|error| Stop::Engine(format!("no event loop could be made: {error}")))?;
     let source = source::prepare(&start.script).map_err(Stop::Threw)?;
     let _inside = runtime.enter();
-    let mut isolate = isolate(&start)?;
+    let mut isolate = isolate(start.limits.heap_mb << 20)?;
     made(isolate.terminator())?;
     let inspect = furnish(&mut isolate, &start)?;
     let specifier = start.script.specifier();
@@ -56,6 +56,8 @@ pub(crate) fn run(start: Start, made: impl FnOnce(&Terminator) -> Result<(), Sto
             Err(Stop::Threw(error)) => return Err(Stop::Threw(better(error, source.complaint))),
             Err(stop) => return Err(stop),
         };
+        // A script that ends in `main()` means what main comes to.
+        let value = isolate.settled(value)?;
         result(&mut isolate, &inspect, &value, start.limits.output_bytes).await
     })
 }
@@ -68,8 +70,12 @@ fn better(error: ScriptError, complaint: Option<ScriptError>) -> ScriptError {
     }
 }
 
-fn isolate(start: &Start) -> Result<Isolate, Stop> {
-    let heap = start.limits.heap_mb << 20;
+/// An isolate that is furnished for nothing, within the default limits.
+pub(crate) fn empty() -> Result<Isolate, Stop> {
+    isolate(Limits::default().heap_mb << 20)
+}
+
+fn isolate(heap: usize) -> Result<Isolate, Stop> {
     Isolate::new(Options {
         limits: IsolateLimits {
             heap,

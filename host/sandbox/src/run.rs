@@ -4,15 +4,18 @@
 use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use seam_contract::{Caller, Stack};
-use seam_isolate::{Armed, Cause, Stop, Terminator};
+use seam_isolate::{Armed, Cause, Stop, Terminator, ThreadId};
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{Notify, mpsc, oneshot},
     task::JoinSet,
 };
 
@@ -25,8 +28,16 @@ use crate::{
 };
 
 /// How long a guest that was told to stop may take. Some of V8's own loops can't be
-/// interrupted; a guest inside one is given up, and its thread ends when the loop does.
+/// interrupted; a guest inside one is given up. Its thread runs on with what is left of the
+/// processor, and ends when the loop does.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How many such threads there may be. Each holds the memory its guest had; beyond this
+/// somebody is at it on purpose, and new guests are refused rather than the machine filled.
+const MAX_GIVEN_UP: usize = 32;
+
+/// How many there are.
+static GIVEN_UP: AtomicUsize = AtomicUsize::new(0);
 
 /// What is configured: where each category of operation goes. A category that is `None`
 /// does not exist in the guest.
@@ -72,6 +83,11 @@ async fn supervise(
     cancelled: impl Future<Output = ()> + Send,
 ) -> Ended {
     let limits = limits.checked().map_err(|error| Stop::Engine(error.to_string()))?;
+    if GIVEN_UP.load(Ordering::Relaxed) >= MAX_GIVEN_UP {
+        return Err(Stop::Engine(format!(
+            "{MAX_GIVEN_UP} earlier scripts cannot be stopped; restart this server"
+        )));
+    }
     let (fetch, mut fetches) = mpsc::unbounded_channel::<Pending>();
     let leash = Leash::default();
     let mut end = spawn(
@@ -96,14 +112,16 @@ async fn supervise(
             biased;
             ended = &mut end => break ended.unwrap_or_else(|_| Err(Stop::Engine("the guest's thread broke off".into()))),
             () = &mut cancelled, if told.is_none() => {
-                told = Some(Cause::Cancelled);
                 leash.stop(Cause::Cancelled);
+            }
+            cause = leash.stopped(), if told.is_none() => {
+                told = Some(cause);
                 operations.abort_all();
                 late.as_mut().reset((Instant::now() + GRACE).into());
             }
             () = &mut late => {
                 let cause = told.unwrap_or(Cause::TimeLimit);
-                leash.stop(cause);
+                leash.give_up(cause);
                 break Err(Stop::Terminated(cause));
             }
             Some(pending) = fetches.recv() => {
@@ -139,7 +157,9 @@ fn spawn(start: Start, leash: Leash) -> Result<oneshot::Receiver<Ended>, Stop> {
         .spawn(move || {
             let limit = start.limits.time.saturating_sub(start.started.elapsed());
             let run = AssertUnwindSafe(|| guest::run(start, |terminator| leash.tie(terminator, limit)));
-            let ended = catch_unwind(run)
+            let ended = catch_unwind(run);
+            leash.untie();
+            let ended = ended
                 .unwrap_or_else(|_| Err(Stop::Engine("a defect of the sandbox ended the script, please report it".into())));
             // The caller may be gone.
             let _ = done.send(ended);
@@ -150,35 +170,96 @@ fn spawn(start: Start, leash: Leash) -> Result<oneshot::Receiver<Ended>, Stop> {
 
 /// What stops a guest, before it can be stopped as well as after.
 #[derive(Clone, Default)]
-struct Leash(Arc<Mutex<LeashState>>);
+struct Leash(Arc<LeashInner>);
+
+#[derive(Default)]
+struct LeashInner {
+    state: Mutex<LeashState>,
+    changed: Notify,
+}
 
 #[derive(Default)]
 struct LeashState {
     stop: Option<Cause>,
-    tied: Option<(Terminator, Armed)>,
+    tied: Option<Tied>,
+    given_up: bool,
+}
+
+struct Tied {
+    terminator: Terminator,
+    thread: ThreadId,
+    _limit: Armed,
 }
 
 impl Leash {
-    /// The guest can be stopped from now on. Fails where it has been told to already.
+    /// The guest on this thread can be stopped from now on. Fails where it has been told to
+    /// already.
     fn tie(&self, terminator: &Terminator, limit: Duration) -> Result<(), Stop> {
         let mut state = self.lock();
         if let Some(cause) = state.stop {
             return Err(Stop::Terminated(cause));
         }
-        state.tied = Some((terminator.clone(), terminator.arm(limit)));
+        state.tied = Some(Tied {
+            terminator: terminator.clone(),
+            thread: ThreadId::current(),
+            _limit: terminator.arm(limit),
+        });
+        drop(state);
+        self.0.changed.notify_waiters();
         Ok(())
+    }
+
+    /// The guest's thread is done with it.
+    fn untie(&self) {
+        let mut state = self.lock();
+        state.tied = None;
+        if state.given_up {
+            GIVEN_UP.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     fn stop(&self, cause: Cause) {
         let mut state = self.lock();
-        state.stop = Some(cause);
-        if let Some((terminator, _)) = &state.tied {
-            terminator.terminate(cause);
+        state.stop.get_or_insert(cause);
+        if let Some(tied) = &state.tied {
+            tied.terminator.terminate(cause);
+        }
+        drop(state);
+        self.0.changed.notify_waiters();
+    }
+
+    /// Waits until the guest has been told to stop, by whomever: a limit counts too.
+    async fn stopped(&self) -> Cause {
+        loop {
+            let changed = self.0.changed.notified();
+            tokio::pin!(changed);
+            // Registered before the state is read: a change in between is not missed.
+            changed.as_mut().enable();
+            let (stop, terminator) = {
+                let state = self.lock();
+                (state.stop, state.tied.as_ref().map(|tied| tied.terminator.clone()))
+            };
+            match (terminator, stop) {
+                (Some(terminator), _) => return terminator.stopped().await,
+                (None, Some(cause)) => return cause,
+                (None, None) => changed.await,
+            }
+        }
+    }
+
+    /// The guest was told and does not listen.
+    fn give_up(&self, cause: Cause) {
+        self.stop(cause);
+        let mut state = self.lock();
+        if let Some(tied) = &state.tied {
+            tied.thread.demote();
+            state.given_up = true;
+            GIVEN_UP.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, LeashState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -254,7 +254,8 @@ mod tests {
             deep("@a ", "class A{}", ""),
             deep("x:", "1", ""),
         ] {
-            let size = stack_for(&code);
+            let size = std::env::var("STACK_A_BYTE").map_or(stack_for(&code), |a| code.len() * a.parse::<usize>().unwrap());
+            eprintln!("{}", &code[..20]);
             let script = Script::new(code);
             let parsed = std::thread::Builder::new()
                 .stack_size(size)

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         }
     };
     log::install();
-    seam_isolate::init_platform();
+    seam_sandbox::init_platform();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -68,7 +68,7 @@ impl Stacks {
         let count = load("count.wasm")?.pre_hook(kind, LIMIT, Bodies::Withheld)?;
         let rego = RegoEngine::open(&engine, &components.join("rego.wasm"))?;
         let policy = rego.load("policy.rego", vec![("policy.rego".into(), POLICY.into())], RULE, kind, Side::Input)?;
-        let gate = policy.pre_hook(kind, LIMIT, Bodies::Withheld)?;
+        let gate = policy.pre_hook(LIMIT, Bodies::Withheld)?;
         let hooks = "function pre() {} function handle(input, next) { return next(input); }";
         let js = JsFile::load(Path::new("bench.js"), hooks.into(), Default::default()).await?;
         let js_pre = js.pre_hook("pre", LIMIT, Bodies::Withheld)?;

@@ -297,3 +297,24 @@ impl Drop for Asked {
 fn crashed() -> Error {
     Error::hook("its worker crashed; it starts anew with the next call")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_reaches_its_own_call_only() {
+        let desk = Desk::default();
+        let stopped = || desk.lock().stopped.map(|(cause, _)| cause);
+        desk.stop(1, Cause::Cancelled);
+        desk.begin(2);
+        desk.stop(1, Cause::Cancelled);
+        assert_eq!(stopped(), None);
+        desk.stop(2, Cause::TimeLimit);
+        assert_eq!(stopped(), Some(Cause::TimeLimit));
+        desk.begin(3);
+        desk.end();
+        desk.stop(3, Cause::Cancelled);
+        assert_eq!(stopped(), None);
+    }
+}

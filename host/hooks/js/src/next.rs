@@ -30,10 +30,9 @@ pub(crate) struct Shared {
 
 #[derive(Default)]
 struct Descents {
-    /// Counts calls; a `next` knows which one it belongs to.
+    /// Counts calls, each at its begin and at its end; a `next` knows which one it belongs
+    /// to.
     call: u64,
-    /// Whether that call is a layer at work.
-    open: bool,
     /// The last number given to a descent. Never reused, so that an error kept from an
     /// earlier call stands for nothing later.
     last: u64,
@@ -74,7 +73,7 @@ impl Shared {
     /// resumes.
     pub(crate) fn end(&self) {
         let mut descents = self.descents.borrow_mut();
-        descents.open = false;
+        descents.call += 1;
         descents.outbox.clear();
         descents.parked.clear();
         descents.refusals.clear();
@@ -82,10 +81,8 @@ impl Shared {
 
     /// The function that the current call gets as `next`.
     pub(crate) fn next_function<'s>(&self, scope: &mut v8::PinScope<'s, '_>) -> Option<v8::Local<'s, v8::Function>> {
-        let mut descents = self.descents.borrow_mut();
-        descents.open = true;
-        // Calls are counted from one; a double holds such numbers exactly for centuries.
-        let call = v8::Number::new(scope, descents.call as f64);
+        // A double holds such numbers exactly for centuries of calls.
+        let call = v8::Number::new(scope, self.descents.borrow().call as f64);
         v8::Function::builder(next)
             .data(call.into())
             .length(1)
@@ -163,11 +160,11 @@ impl Shared {
         input: v8::Local<'s, v8::Value>,
         resolver: v8::Local<'s, v8::PromiseResolver>,
     ) -> Option<v8::Local<'s, v8::Value>> {
-        let (current, open, begun) = {
+        let (current, begun) = {
             let descents = self.descents.borrow();
-            (descents.call, descents.open, descents.begun)
+            (descents.call, descents.begun)
         };
-        if !open || call != Some(current as f64) {
+        if call != Some(current as f64) {
             let late = Error::new(ErrorKind::Cancelled, "next was used after its layer had settled");
             let late = Refusal::from(late.at(Role::Layer, &self.label));
             return error_object(scope, &late, None).map(Into::into);

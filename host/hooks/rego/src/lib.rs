@@ -11,7 +11,11 @@
 mod policy;
 mod snapshot;
 
-use std::{fmt, fs, path::Path, sync::Arc};
+use std::{
+    fmt, fs,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use seam_contract::{
     Caller, Error, ErrorKind, Operation, OperationKind, Output,
@@ -25,6 +29,8 @@ use seam_contract::{
 use seam_hook_wasm::{Digest, Engine};
 
 pub use policy::Policy;
+
+use snapshot::{Failure, Loader, Setup};
 
 /// The interface by which a policy gets into the component.
 const SETUP: &str = "seam:rego/setup@0.1.0";
@@ -41,6 +47,7 @@ pub struct RegoEngine {
     engine: Arc<Engine>,
     component: Vec<u8>,
     digest: Digest,
+    loader: Mutex<Option<Loader>>,
 }
 
 impl RegoEngine {
@@ -58,6 +65,7 @@ impl RegoEngine {
             engine: engine.clone(),
             digest: Digest::of([&bytes[..]]),
             component: bytes,
+            loader: Mutex::default(),
         })
     }
 
@@ -93,19 +101,32 @@ impl RegoEngine {
             }
         }
         let warm_up = warm_up(kind, side)?;
-        let setup = snapshot::Setup {
+        let setup = Setup {
             files: &files,
             rule,
             warm_up: &warm_up,
         };
         let component = self.engine.load_made(name, &self.source(&setup), || {
-            snapshot::make(&self.component, &setup).map_err(|error| config(format!("{name}: {error}")))
+            let made = self
+                .loader()
+                .and_then(|loader| loader.snapshot(&self.component, &setup));
+            made.map_err(|error| config(format!("{name}: {error}")))
         })?;
         Ok(Policy::new(component, rule, kind, side))
     }
 
+    /// The component compiled for loading: once, and only if a policy has to be made.
+    fn loader(&self) -> Result<Loader, Failure> {
+        // What a panic left behind is either no loader or a whole one.
+        let mut kept = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loader) = &*kept {
+            return Ok(loader.clone());
+        }
+        Ok(kept.insert(Loader::new(&self.component)?).clone())
+    }
+
     /// Everything that goes into a snapshot.
-    fn source(&self, setup: &snapshot::Setup<'_>) -> Digest {
+    fn source(&self, setup: &Setup<'_>) -> Digest {
         let head = [
             RECIPE,
             self.digest.as_bytes(),

@@ -49,25 +49,46 @@ pub(crate) enum Failure {
     Defect,
 }
 
-/// Loads a policy into the component and gives the component that has it loaded.
-pub(crate) fn make(component: &[u8], setup: &Setup<'_>) -> Result<Vec<u8>, Failure> {
-    // Wizer panics where a component is not as it expects.
-    let made = catch_unwind(AssertUnwindSafe(|| snapshotted(component, setup)));
-    made.unwrap_or(Err(Failure::Defect))
+/// The component made ready to be run and read. Cheap to clone; compiling it takes seconds,
+/// which is why it is kept from one policy to the next.
+#[derive(Clone)]
+pub(crate) struct Loader {
+    engine: Engine,
+    instrumented: Component,
 }
 
-fn snapshotted(component: &[u8], setup: &Setup<'_>) -> Result<Vec<u8>, Failure> {
-    let wizer = Wizer::new();
-    let (context, instrumented) = wizer.instrument_component(component)?;
-    let engine = Engine::new(&settings())?;
-    let instrumented = Component::from_binary(&engine, &instrumented)?;
-    let mut running = Running::start(&engine, &instrumented)?;
-    running.load(&engine, setup)?;
-    let snapshot = block_on(wizer.snapshot_component(&context, &mut running))?;
-    match running.unread {
-        Some(error) => Err(error.into()),
-        None => Ok(snapshot),
+impl Loader {
+    /// Instruments and compiles the component.
+    pub(crate) fn new(component: &[u8]) -> Result<Self, Failure> {
+        guarded(|| {
+            let (_, instrumented) = Wizer::new().instrument_component(component)?;
+            let engine = Engine::new(&settings())?;
+            Ok(Self {
+                instrumented: Component::from_binary(&engine, &instrumented)?,
+                engine,
+            })
+        })
     }
+
+    /// Loads a policy into the component and gives the component that has it loaded.
+    pub(crate) fn snapshot(&self, component: &[u8], setup: &Setup<'_>) -> Result<Vec<u8>, Failure> {
+        guarded(|| {
+            let mut running = Running::start(&self.engine, &self.instrumented)?;
+            running.load(&self.engine, setup)?;
+            let wizer = Wizer::new();
+            let (context, _) = wizer.instrument_component(component)?;
+            let snapshot = block_on(wizer.snapshot_component(&context, &mut running))?;
+            match running.unread {
+                Some(error) => Err(error.into()),
+                None => Ok(snapshot),
+            }
+        })
+    }
+}
+
+/// Wizer panics where a component is not as it expects.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Failure::Defect))
 }
 
 fn settings() -> Config {

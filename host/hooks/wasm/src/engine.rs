@@ -8,6 +8,7 @@ use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAll
 use crate::{
     cache::{Cache, Digest},
     component::Component,
+    functions::Functions,
     host,
     limits::{FIBER_STACK, INSTANCES, WASM_STACK},
     state::State,
@@ -42,6 +43,7 @@ pub struct Engine {
     engine: wasmtime::Engine,
     linker: Linker<State>,
     cache: Option<Cache>,
+    functions: Arc<Functions>,
     ticker: Ticker,
 }
 
@@ -52,13 +54,16 @@ impl Engine {
     /// space left for the instances.
     pub fn new(options: EngineOptions) -> Result<Arc<Self>, Error> {
         let cache = options.cache.as_deref().map(Cache::open).transpose()?;
-        let engine = wasmtime::Engine::new(&settings()).map_err(|error| {
-            config(format!(
-                "the wasm engine does not start: {}; it reserves address space (not memory) for {INSTANCES} \
+        let functions = Arc::new(Functions::default());
+        let engine = settings(&functions)
+            .and_then(|settings| wasmtime::Engine::new(&settings))
+            .map_err(|error| {
+                config(format!(
+                    "the wasm engine does not start: {}; it reserves address space (not memory) for {INSTANCES} \
                  instances, so look at ulimit -v",
-                trap::shown(&error)
-            ))
-        })?;
+                    trap::shown(&error)
+                ))
+            })?;
         let linker = host::linker(&engine)
             .map_err(|error| config(format!("the contract does not link: {}", trap::shown(&error))))?;
         let ticker =
@@ -67,6 +72,7 @@ impl Engine {
             engine,
             linker,
             cache,
+            functions,
             ticker,
         }))
     }
@@ -104,6 +110,12 @@ impl Engine {
         Ok(component)
     }
 
+    /// Gives back the memory that makes loading fast. For the end of start-up: what is loaded
+    /// later is compiled from the beginning.
+    pub fn loaded_all(&self) {
+        self.functions.clear();
+    }
+
     /// How many component instances are alive now: calls under way, parked ones included.
     pub fn alive(&self) -> u64 {
         self.engine
@@ -133,7 +145,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-fn settings() -> Config {
+fn settings(functions: &Arc<Functions>) -> wasmtime::Result<Config> {
     let mut config = Config::new();
     config
         // The contract is synchronous for guests. Without it, a call is one plain fiber
@@ -151,8 +163,9 @@ fn settings() -> Config {
         .wasm_multi_memory(false)
         // Nothing reads the addresses of a trap.
         .generate_address_map(false)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
-    config
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()))
+        .enable_incremental_compilation(functions.clone())?;
+    Ok(config)
 }
 
 fn pool() -> PoolingAllocationConfig {

@@ -14,6 +14,7 @@ mod budget;
 mod cache;
 mod component;
 mod engine;
+mod functions;
 mod hook;
 mod host;
 mod limits;

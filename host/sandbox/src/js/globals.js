@@ -15,7 +15,6 @@
   const streams = load("06_streams");
   const timers = load("02_timers");
   const url = load("00_url");
-  const { structuredClone } = load("13_message_port");
   const { URLPattern } = load("01_urlpattern");
 
   // An exception in an event listener has nowhere to go but to the end of the script.
@@ -148,7 +147,7 @@
     queueMicrotask,
     setInterval: timers.setInterval,
     setTimeout: timers.setTimeout,
-    structuredClone,
+    structuredClone: seam.structuredClone,
   };
   for (const name in globals) {
     ObjectDefineProperty(globalThis, name, {

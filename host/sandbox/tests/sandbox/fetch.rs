@@ -299,5 +299,5 @@ fn an_answer_that_does_not_fit_is_an_error() {
     let executor = Recording::new(|request| Ok(answer(200, request, &vec![0; 20 << 20])));
     let limits = Limits { heap_mb: 16, ..Limits::default() };
     let outcome = on_host(async move { run_with("await fetch('http://ok.test/')", limits, &seam(None, executor)).await });
-    assert_eq!(failure(&outcome), ("RangeError", "there is no memory left for the answer"));
+    assert_eq!(failure(&outcome), ("TypeError", "there is no memory left for the answer"));
 }

@@ -15,6 +15,7 @@ fn results_are_json_where_json_can_hold_them() {
         ("({a: [1, null, {b: 'x'}]})", r#"{"a":[1,null,{"b":"x"}]}"#),
         ("export default {n: 1}", r#"{"n":1}"#),
         ("await Promise.resolve([1])", "[1]"),
+        ("async function main() { await null; return 5 } main()", "5"),
         ("const x: number = 4; x as number", "4"),
         ("new Date(0)", r#""1970-01-01T00:00:00.000Z""#),
         ("null", "null"),
@@ -56,6 +57,7 @@ fn errors_name_their_line() {
     assert!(failure(&outcome).0 == name && failure(&outcome).1.contains(message), "{outcome:?}");
     assert_eq!(failure(&bare("throw 'a text'")), ("Error", "a text"));
     assert_eq!(failure(&bare("Promise.reject(new TypeError('left'))")), ("TypeError", "left"));
+    assert_eq!(failure(&bare("const p = Promise.reject(new EvalError('kept')); p.catch(() => {}); p")), ("EvalError", "kept"));
     assert_eq!(failure(&bare("setTimeout(() => { throw new EvalError('later') }, 1)")), ("EvalError", "later"));
     assert_eq!(failure(&bare("queueMicrotask(() => { throw new EvalError('soon') })")), ("EvalError", "soon"));
     let outcome = bare("new EventTarget().dispatchEvent(new Event('x')); const t = new EventTarget(); \

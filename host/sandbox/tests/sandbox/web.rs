@@ -122,6 +122,14 @@ fn blobs_forms_and_files() {
 
 #[test]
 fn the_rest_of_the_platform() {
+    throws(
+        "DataCloneError",
+        &[
+            "structuredClone(() => {})", "structuredClone(Symbol())", "structuredClone(new Response())", "structuredClone({a: new Headers()})",
+            "structuredClone(Promise.resolve())", "structuredClone(new Proxy({}, {}))", "structuredClone(new URL('http://a/'))",
+            "structuredClone(1, {transfer: [{}]})",
+        ],
+    );
     holds(&[
         "new URL('../b?x=1#y', 'http://a/c/d').href === 'http://a/b?x=1#y'",
         "new URLSearchParams({a: 'b c'}).toString() === 'a=b+c'",
@@ -129,6 +137,12 @@ fn the_rest_of_the_platform() {
         "btoa('\u{e9}') === '6Q==' && atob('6Q==') === '\u{e9}'",
         "new TextDecoder('latin1').decode(new Uint8Array([233])) === '\u{e9}' && new TextEncoder().encode('\u{e9}').length === 2",
         "const m = structuredClone(new Map([[1, {a: new Date(0)}]])); m.get(1).a.getTime() === 0",
+        "const o = {s: new Set([1]), r: /a/gi, n: Object(5), e: new TypeError('t', {cause: 1}), u: undefined, a: [1, , 3]}; o.o = o; const c = structuredClone(o); \
+         c !== o && c.o === c && c.s.has(1) && c.r.flags === 'gi' && c.n.valueOf() === 5 && c.e instanceof TypeError && c.e.message === 't' && c.e.cause === 1 && 'u' in c && c.a.length === 3 && !(1 in c.a)",
+        "const b = new Uint8Array([1, 2, 3]).subarray(1); const c = structuredClone({b, d: new DataView(b.buffer)}); c.b.join() === '2,3' && c.b.buffer === c.d.buffer && c.b.buffer !== b.buffer",
+        "const b = new ArrayBuffer(4); const c = structuredClone(b, {transfer: [b]}); c.byteLength === 4 && b.byteLength === 0",
+        "const b = await structuredClone(new File(['x'], 'n')); b.name === 'n' && (await b.text()) === 'x'",
+        "class A { x = 1 } const c = structuredClone(new A()); c.x === 1 && !(c instanceof A) && Object.getPrototypeOf(c) === Object.prototype",
         "const c = new AbortController(); let n = 0; c.signal.addEventListener('abort', () => n++); c.abort(); n === 1 && c.signal.reason.name === 'AbortError'",
         "AbortSignal.any([AbortSignal.abort('x')]).reason === 'x'",
         "const t = new EventTarget(); let d; t.addEventListener('x', e => d = e.detail, {once: true}); t.dispatchEvent(new CustomEvent('x', {detail: 5})); d === 5",

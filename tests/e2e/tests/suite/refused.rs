@@ -207,7 +207,11 @@ fn the_shipped_policies_load() -> Result<()> {
         json!({"fetch": {"policies": [directory], "pre": [directory], "post": [directory]}}),
     ] {
         let output = output(product.configured("check", &policies))?;
-        assert!(output.status.success(), "{policies}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{policies}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     Ok(())
 }

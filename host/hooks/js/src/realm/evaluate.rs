@@ -118,8 +118,8 @@ impl Realm {
         let runtime = self.isolate.runtime();
         let isolate = runtime.v8_isolate();
         isolate.set_slot(shared.clone());
-        isolate.set_host_import_module_dynamically_callback(refuse_import);
-        isolate.set_host_import_module_with_phase_dynamically_callback(refuse_import_phase);
+        // Every kind of dynamic import comes to this one.
+        isolate.set_host_import_module_with_phase_dynamically_callback(refuse_import);
         scope!(scope, runtime);
         let unusable = || Stop::Engine("the prelude of hooks does not fit this engine".into());
         let prelude = v8::Local::new(scope, prelude);
@@ -130,6 +130,7 @@ impl Realm {
         let encode = v8::Local::<v8::Function>::try_from(encode).map_err(|_| unusable())?;
         let encode = v8::Global::new(scope, encode);
         shared.encode.set(encode).map_err(|_| unusable())?;
+        scope.get_current_context().set_allow_generation_from_strings(false);
         let global = scope.get_current_context().global(scope);
         self.given = names_of(scope, global, v8::KeyCollectionMode::IncludePrototypes);
         Ok(())
@@ -234,6 +235,7 @@ fn refuse_import<'s, 'i>(
     _options: v8::Local<'s, v8::Data>,
     _resource: v8::Local<'s, v8::Value>,
     _specifier: v8::Local<'s, v8::String>,
+    _phase: v8::ModuleImportPhase,
     _attributes: v8::Local<'s, v8::FixedArray>,
 ) -> Option<v8::Local<'s, v8::Promise>> {
     let resolver = v8::PromiseResolver::new(scope)?;
@@ -241,15 +243,4 @@ fn refuse_import<'s, 'i>(
     let error = v8::Exception::type_error(scope, message);
     resolver.reject(scope, error);
     Some(resolver.get_promise(scope))
-}
-
-fn refuse_import_phase<'s, 'i>(
-    scope: &mut v8::PinScope<'s, 'i>,
-    options: v8::Local<'s, v8::Data>,
-    resource: v8::Local<'s, v8::Value>,
-    specifier: v8::Local<'s, v8::String>,
-    _phase: v8::ModuleImportPhase,
-    attributes: v8::Local<'s, v8::FixedArray>,
-) -> Option<v8::Local<'s, v8::Promise>> {
-    refuse_import(scope, options, resource, specifier, attributes)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use seam_contract::{document::Bodies, fetch::Response};
+use seam_contract::{Stack, document::Bodies, fetch::Response};
 use seam_hook_js::MAX_DESCENTS;
 
 use crate::{
@@ -112,6 +112,26 @@ pub async fn a_descent_nobody_waits_for_has_no_effect() {
     }
     let (told, seen) = layered("next(input); throw new Error('x')").await;
     assert!(told.contains("threw Error: x") && seen.is_empty());
+
+    // Nor is it sent with a later call.
+    let file = load(
+        "let n = 0;
+        async function handle(input, next) {
+            n += 1;
+            if (n === 1) { next({...input, url: 'http://ok.test/forgotten'}); throw new Error('first') }
+            return await next(input);
+        }",
+    )
+    .await;
+    let recording = Recording::echo();
+    let stack = stack(vec![layer(&file)], recording.clone());
+    assert!(told_of(&stack).await.contains("threw Error: first"));
+    assert_eq!(told_of(&stack).await, "200");
+    assert_eq!(recording.urls(), ["http://ok.test/"]);
+}
+
+async fn told_of(stack: &Arc<Stack>) -> String {
+    told(&send(stack, get("http://ok.test/")).await)
 }
 
 pub async fn descents_in_flight_end_with_the_layer() {
@@ -133,8 +153,18 @@ pub async fn descents_in_flight_end_with_the_layer() {
             answer
         })
     });
-    let body = "return Promise.race([next({...input, url: 'http://ok.test/hang'}), next(input)])";
-    let (told, mut seen) = through(body, recording).await;
+    let file = load(
+        "let n = 0;
+        async function handle(input, next) {
+            n += 1;
+            if (n > 1) await new Promise(() => {});
+            return Promise.race([next({...input, url: 'http://ok.test/hang'}), next(input)]);
+        }",
+    )
+    .await;
+    let stack = stack(vec![layer(&file)], recording.clone());
+    let told = told_of(&stack).await;
+    let mut seen = recording.urls();
     seen.sort();
     assert_eq!(
         (told.as_str(), seen),
@@ -144,6 +174,9 @@ pub async fn descents_in_flight_end_with_the_layer() {
         )
     );
     tokio::time::timeout(AMPLE, goings.recv()).await.unwrap().unwrap();
+    // What it waited for in vain is forgotten: a later call doesn't wait for it.
+    let stalled = "fetch stopped, layer hook.js failed (waits for a promise that nothing will settle): T";
+    assert_eq!(told_of(&stack).await, stalled);
 }
 
 pub async fn descents_run_side_by_side() {

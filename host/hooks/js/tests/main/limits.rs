@@ -203,8 +203,9 @@ pub async fn a_cancelled_layer_leaves_a_working_file() {
 
 pub async fn waiting_for_the_turn_has_its_own_bound() {
     let file = load(
-        "async function handle(i, next) { return await next(i) }
-        function pre(i) { return {allow: false, reason: 'had its turn'} }",
+        "let n = 0;
+        async function handle(i, next) { return await next(i) }
+        function pre(i) { n += 1; return {allow: false, reason: 'n=' + n} }",
     )
     .await;
     let (begun, mut beginning) = tokio::sync::mpsc::unbounded_channel();
@@ -226,7 +227,30 @@ pub async fn waiting_for_the_turn_has_its_own_bound() {
     assert!(seen.is_empty() && !holding.is_finished(), "only the waiter ends");
     holding.abort();
     let next = through_pre(vec![patient], get("http://ok.test/")).await;
-    assert_eq!(next.0, "fetch denied by pre hook (had its turn): T");
+    // The one that left the queue was never called.
+    assert_eq!(next.0, "fetch denied by pre hook (n=1): T");
+}
+
+pub async fn the_limit_counts_from_the_turn() {
+    const LIMIT: Duration = Duration::from_secs(3);
+    // Two thirds of the limit in the queue and two thirds at work.
+    const PART: Duration = Duration::from_secs(2);
+    let file = load("async function handle(i, next) { return await next(i) }").await;
+    let slow = Recording::later(|request| {
+        let answer = Ok(seam_contract::fetch::Response::new(200, request.url().as_str()).unwrap());
+        Box::pin(async move {
+            tokio::time::sleep(PART).await;
+            answer
+        })
+    });
+    let limited = || file.layer("handle", LIMIT, Bodies::Withheld).unwrap();
+    let (first, second) = (
+        stack(vec![limited()], slow.clone()),
+        stack(vec![limited()], slow.clone()),
+    );
+    let url = "http://ok.test/";
+    let (one, two) = futures::future::join(send(&first, get(url)), send(&second, get(url))).await;
+    assert_eq!((told(&one), told(&two)), ("200".to_owned(), "200".to_owned()));
 }
 
 pub async fn using_up_the_heap_restarts_the_file() {

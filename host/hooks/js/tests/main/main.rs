@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         limits::a_cancelled_call_leaves_a_working_file,
         limits::a_cancelled_layer_leaves_a_working_file,
         limits::waiting_for_the_turn_has_its_own_bound,
+        limits::the_limit_counts_from_the_turn,
         limits::using_up_the_heap_restarts_the_file,
         limits::array_buffers_are_bounded,
         limits::deep_recursion_is_a_failure,

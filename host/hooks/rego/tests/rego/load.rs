@@ -40,7 +40,7 @@ fn a_missing_component_is_named() {
 fn mistakes_are_named_with_file_and_line() {
     let good = "package t\nallow := true\n";
     refused(
-        &[("a.rego", good), ("b.rego", "package t\n\nallow := {\n")],
+        &[("a.rego", good), ("b.rego", "package t\n\nallow := }\n")],
         "data.t.allow",
         &["b.rego:3"],
     );
