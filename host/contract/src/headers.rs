@@ -85,8 +85,12 @@ impl Headers {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A copy with one field set, every earlier value of that name replaced.
+    /// A copy with one field set, every earlier value of that name replaced. Setting what is
+    /// there already changes nothing, the order included.
     pub fn with(&self, name: &str, value: &str) -> Result<Self, Error> {
+        if self.get_all(name).eq([checked_value(name, value)?.as_str()]) {
+            return Ok(self.clone());
+        }
         let mut changed = self.without(name);
         changed.append(name, value)?;
         Ok(changed)

@@ -197,8 +197,8 @@ impl Steps {
         let inferred = match refusal {
             Some(Refusal::Denied(_)) if working.descents == 0 => Decision::Denied,
             Some(Refusal::Failed(_)) if working.descents == 0 => Decision::Failed,
+            _ if !working.step.rewrote.is_empty() => Decision::Rewrote,
             Some(_) => Decision::Passed,
-            None if !working.step.rewrote.is_empty() => Decision::Rewrote,
             None if working.descents == 0 => Decision::Answered,
             None => Decision::Passed,
         };

@@ -73,7 +73,11 @@ impl From<JsError> for ScriptError {
 
 impl From<Box<JsError>> for Stop {
     fn from(error: Box<JsError>) -> Self {
-        if error.exception_message.contains("Top-level await promise never resolved") && error.name.is_none() {
+        if error
+            .exception_message
+            .contains("Top-level await promise never resolved")
+            && error.name.is_none()
+        {
             return Self::Stalled;
         }
         Self::Threw((*error).into())

@@ -5,7 +5,7 @@
 //! does not: the thread stops here for good, the isolate's memory is lost, and everybody
 //! else goes on.
 
-use std::{cell::RefCell, thread};
+use std::{cell::RefCell, ffi::c_char, thread};
 
 use ::deno_core::v8;
 
@@ -22,7 +22,7 @@ pub(crate) fn survive(isolate: &mut v8::Isolate, terminator: &Terminator) {
     isolate.set_oom_error_handler(stop_here);
 }
 
-unsafe extern "C" fn stop_here(_location: *const std::ffi::c_char, _details: &v8::OomDetails) {
+unsafe extern "C" fn stop_here(_location: *const c_char, _details: &v8::OomDetails) {
     // A thread that is ending has no thread-locals any more, and no isolate either.
     let _ = CURRENT.try_with(|current| {
         if let Ok(current) = current.try_borrow()

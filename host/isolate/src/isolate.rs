@@ -260,7 +260,9 @@ impl Isolate {
     }
 
     fn alive(&self) -> Result<(), Stop> {
-        self.terminator.cause().map_or(Ok(()), |cause| Err(Stop::Terminated(cause)))
+        self.terminator
+            .cause()
+            .map_or(Ok(()), |cause| Err(Stop::Terminated(cause)))
     }
 
     /// A stop outweighs what script seemed to come to: V8 reports it in several ways, one of

@@ -102,10 +102,15 @@ impl Terminator {
     pub fn arm(&self, limit: Duration) -> Armed {
         let run = *self.lock();
         let at = Instant::now().checked_add(limit);
-        Armed(at.map(|at| watchdog::watch(at, Watched {
-            terminator: self.clone(),
-            run,
-        })))
+        Armed(at.map(|at| {
+            watchdog::watch(
+                at,
+                Watched {
+                    terminator: self.clone(),
+                    run,
+                },
+            )
+        }))
     }
 
     /// Makes the isolate usable again: the cause is forgotten, no repeated request comes
@@ -128,10 +133,13 @@ impl Terminator {
         }
         self.0.handle.terminate_execution();
         self.0.stopped.notify_waiters();
-        watchdog::watch(Instant::now() + watchdog::REPEAT, Watched {
-            terminator: self.clone(),
-            run: **run,
-        })
+        watchdog::watch(
+            Instant::now() + watchdog::REPEAT,
+            Watched {
+                terminator: self.clone(),
+                run: **run,
+            },
+        )
         .forget();
     }
 

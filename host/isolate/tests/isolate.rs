@@ -26,7 +26,10 @@ static ANCESTOR: LazyLock<mpsc::Sender<Job>> = LazyLock::new(|| {
 fn on_thread<T: Send + 'static>(body: impl AsyncFnOnce() -> T + Send + 'static) -> T {
     let (done, end) = mpsc::channel();
     let job: Job = Box::new(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
         done.send(runtime.block_on(body())).unwrap();
     });
     ANCESTOR.send(job).unwrap();
@@ -75,7 +78,10 @@ fn nothing_leads_out() {
         let code: &'static str = Box::leak(format!("typeof {name}").into_boxed_str());
         assert_eq!(json(code), r#""undefined""#, "{name}");
     }
-    assert_eq!(json("(() => {}).constructor('return typeof this.Deno')()"), r#""undefined""#);
+    assert_eq!(
+        json("(() => {}).constructor('return typeof this.Deno')()"),
+        r#""undefined""#
+    );
 }
 
 #[test]
@@ -118,9 +124,14 @@ fn json_is_native() {
     let out = on_thread(async || {
         let mut isolate = isolate();
         isolate
-            .run_script("t.js", "JSON.parse = JSON.stringify = () => { throw 1 }; Object.prototype.polluted = 1")
+            .run_script(
+                "t.js",
+                "JSON.parse = JSON.stringify = () => { throw 1 }; Object.prototype.polluted = 1",
+            )
             .unwrap();
-        let value = isolate.parse_json(r#"{"__proto__":{"a":1},"n":12,"s":"\ud800"}"#).unwrap();
+        let value = isolate
+            .parse_json(r#"{"__proto__":{"a":1},"n":12,"s":"\ud800"}"#)
+            .unwrap();
         let text = isolate.stringify_json(&value).unwrap().unwrap();
         let bad = isolate.parse_json("{").unwrap_err();
         (text, bad)
@@ -157,10 +168,16 @@ fn a_deadline_ends_script_and_the_isolate_goes_on() {
     let out = on_thread(async || {
         let mut isolate = isolate();
         isolate
-            .run_script("t.js", "let n = 0; function spin(on) { n++; if (on) for (;;); return n }")
+            .run_script(
+                "t.js",
+                "let n = 0; function spin(on) { n++; if (on) for (;;); return n }",
+            )
             .unwrap();
         let spin = isolate.function("spin").unwrap().unwrap();
-        let (yes, no) = (isolate.parse_json("true").unwrap(), isolate.parse_json("false").unwrap());
+        let (yes, no) = (
+            isolate.parse_json("true").unwrap(),
+            isolate.parse_json("false").unwrap(),
+        );
         let mut ends = Vec::new();
         for _ in 0..3 {
             let armed = isolate.terminator().arm(Duration::from_millis(50));
@@ -173,7 +190,11 @@ fn a_deadline_ends_script_and_the_isolate_goes_on() {
         let value = isolate.call(&spin, &[no]).await.unwrap();
         (ends, isolate.stringify_json(&value).unwrap())
     });
-    assert!(out.0.iter().all(|end| *end == Err(Stop::Terminated(Cause::TimeLimit))), "{:?}", out.0);
+    assert!(
+        out.0.iter().all(|end| *end == Err(Stop::Terminated(Cause::TimeLimit))),
+        "{:?}",
+        out.0
+    );
     assert_eq!(out.1.as_deref(), Some("7"));
 }
 
@@ -208,15 +229,25 @@ fn memory_has_an_end_and_the_process_has_not() {
         "const all = []; for (;;) all.push('ab'.repeat(1e7 + all.length).split('').join('-'))",
     ] {
         let end = on_thread(async move || {
-            let mut isolate = Isolate::new(Options { limits, ..Default::default() }).unwrap();
+            let mut isolate = Isolate::new(Options {
+                limits,
+                ..Default::default()
+            })
+            .unwrap();
             let _armed = isolate.terminator().arm(Duration::from_secs(60));
             isolate.run_script("t.js", code).map(|_| ())
         });
         assert_eq!(end, Err(Stop::Terminated(Cause::Memory)), "{code}");
     }
     let (end, left) = on_thread(async move || {
-        let mut isolate = Isolate::new(Options { limits, ..Default::default() }).unwrap();
-        let end = isolate.run_script("t.js", "const a = []; for (;;) a.push(new ArrayBuffer(8 << 20))").map(|_| ());
+        let mut isolate = Isolate::new(Options {
+            limits,
+            ..Default::default()
+        })
+        .unwrap();
+        let end = isolate
+            .run_script("t.js", "const a = []; for (;;) a.push(new ArrayBuffer(8 << 20))")
+            .map(|_| ());
         let memory = isolate.memory().clone();
         assert!(memory.was_refused());
         drop(isolate);
@@ -248,11 +279,17 @@ fn modules_wait_for_everything_and_import_nothing() {
     });
     assert_eq!(out.as_deref(), Some("7"));
     let stalled = on_thread(async || {
-        isolate().run_module("file:///a.js", "await new Promise(() => {})".into()).await.map(|_| ())
+        isolate()
+            .run_module("file:///a.js", "await new Promise(() => {})".into())
+            .await
+            .map(|_| ())
     });
     assert_eq!(stalled, Err(Stop::Stalled));
     let imported = on_thread(async || {
-        isolate().run_module("file:///a.js", "import 'file:///etc/passwd'".into()).await.map(|_| ())
+        isolate()
+            .run_module("file:///a.js", "import 'file:///etc/passwd'".into())
+            .await
+            .map(|_| ())
     });
     assert!(imported.is_err(), "{imported:?}");
 }
@@ -265,7 +302,10 @@ fn a_stop_from_elsewhere_reaches_an_idle_wait() {
         isolate.runtime().op_state().borrow().external_ops_tracker.ref_op();
         let terminator = isolate.terminator().clone();
         let stop = tokio::spawn(async move { terminator.terminate(Cause::Cancelled) });
-        let end = isolate.run_module("file:///a.js", "await new Promise(() => {})".into()).await.map(|_| ());
+        let end = isolate
+            .run_module("file:///a.js", "await new Promise(() => {})".into())
+            .await
+            .map(|_| ());
         stop.await.unwrap();
         end
     });

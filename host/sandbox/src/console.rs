@@ -166,14 +166,20 @@ mod tests {
         assert_eq!(console.print(Level::Log, "more".into(), 4), Room::Full);
         assert_eq!(
             texts(&console),
-            ["a".repeat(20), "\u{e9}".repeat(14), "[output cut here: a script may print 64 bytes]".into()]
+            [
+                "a".repeat(20),
+                "\u{e9}".repeat(14),
+                "[output cut here: a script may print 64 bytes]".into()
+            ]
         );
     }
 
     #[test]
     fn empty_lines_cost_something() {
         let console = Console::new(1600, None);
-        let kept = (0..1000).filter(|_| console.print(Level::Log, String::new(), 0) == Room::Left).count();
+        let kept = (0..1000)
+            .filter(|_| console.print(Level::Log, String::new(), 0) == Room::Left)
+            .count();
         assert_eq!(kept, 100);
     }
 
@@ -182,6 +188,12 @@ mod tests {
         let (live, mut seen) = tokio::sync::mpsc::unbounded_channel();
         let console = Console::new(1000, Some(live));
         console.print(Level::Warn, "x".into(), 1);
-        assert_eq!(seen.try_recv().unwrap(), Line { level: Level::Warn, text: "x".into() });
+        assert_eq!(
+            seen.try_recv().unwrap(),
+            Line {
+                level: Level::Warn,
+                text: "x".into()
+            }
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{rc::Rc, sync::Arc, time::Instant};
 
+use deno_error::JsErrorBox;
 use seam_isolate::{
     Isolate, Limits as IsolateLimits, Options, ScriptError, Stop, THREAD_STACK, Terminator,
     deno_core::{
@@ -9,7 +10,6 @@ use seam_isolate::{
         ResolutionKind, scope, v8,
     },
 };
-use deno_error::JsErrorBox;
 use tokio::sync::mpsc;
 
 use crate::{
@@ -83,7 +83,12 @@ fn isolate(heap: usize) -> Result<Isolate, Stop> {
         },
         extensions: vec![
             restored(deno_webidl::deno_webidl::init()),
-            restored(deno_web::deno_web::init(deno_web::BlobStore::default_arc(), None, false, Default::default())),
+            restored(deno_web::deno_web::init(
+                deno_web::BlobStore::default_arc(),
+                None,
+                false,
+                Default::default(),
+            )),
             restored(ops::seam_sandbox::init()),
         ],
         ops: ops::ALLOWED,
@@ -220,7 +225,9 @@ fn cut(mut text: String, limit: usize) -> String {
     if text.len() > limit {
         let whole = text.len();
         text.truncate(text.floor_char_boundary(limit));
-        text.push_str(&format!(" [cut here: the result has {whole} bytes, the limit is {limit}]"));
+        text.push_str(&format!(
+            " [cut here: the result has {whole} bytes, the limit is {limit}]"
+        ));
     }
     text
 }
@@ -229,12 +236,7 @@ fn cut(mut text: String, limit: usize) -> String {
 struct NoImports;
 
 impl ModuleLoader for NoImports {
-    fn resolve(
-        &self,
-        specifier: &str,
-        _referrer: &str,
-        kind: ResolutionKind,
-    ) -> Result<ModuleSpecifier, JsErrorBox> {
+    fn resolve(&self, specifier: &str, _referrer: &str, kind: ResolutionKind) -> Result<ModuleSpecifier, JsErrorBox> {
         if let ResolutionKind::MainModule = kind {
             return ModuleSpecifier::parse(specifier).map_err(|error| JsErrorBox::type_error(error.to_string()));
         }

@@ -22,7 +22,7 @@ mod source;
 pub use console::{Level, Line};
 pub use limits::{InvalidLimit, Limits};
 pub use outcome::{Outcome, Status, Value};
+pub use platform::init_platform;
 pub use run::{Seam, run};
 pub use script::{Language, Script};
-pub use platform::init_platform;
 pub use seam_isolate::ScriptError;

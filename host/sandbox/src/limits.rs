@@ -29,16 +29,22 @@ impl Limits {
     /// What a client of the protocol takes in one line.
     pub const MAX_OUTPUT_BYTES: usize = 8 << 20;
     /// How long a script may be, in bytes. The parser's stack is sized by it.
-    pub const MAX_CODE_BYTES: usize = 1 << 20;
+    pub const MAX_CODE_BYTES: usize = 256 << 10;
 
     /// The same limits, if they are within what is allowed.
     pub fn checked(self) -> Result<Self, InvalidLimit> {
         let reject = |limit, range: String| Err(InvalidLimit { limit, range });
         if self.time.is_zero() || self.time > Self::MAX_TIME {
-            return reject("the time limit", format!("above 0 and up to {} s", Self::MAX_TIME.as_secs()));
+            return reject(
+                "the time limit",
+                format!("above 0 and up to {} s", Self::MAX_TIME.as_secs()),
+            );
         }
         if !(Self::MIN_HEAP_MB..=Self::MAX_HEAP_MB).contains(&self.heap_mb) {
-            return reject("the heap limit", format!("from {} to {} MiB", Self::MIN_HEAP_MB, Self::MAX_HEAP_MB));
+            return reject(
+                "the heap limit",
+                format!("from {} to {} MiB", Self::MIN_HEAP_MB, Self::MAX_HEAP_MB),
+            );
         }
         if self.output_bytes > Self::MAX_OUTPUT_BYTES {
             return reject("the output limit", format!("up to {} bytes", Self::MAX_OUTPUT_BYTES));
@@ -84,8 +90,14 @@ mod tests {
             change(&mut limits);
             limits.checked().unwrap_err().to_string()
         };
-        assert_eq!(bad(|l| l.time = Duration::ZERO), "the time limit must be above 0 and up to 600 s");
+        assert_eq!(
+            bad(|l| l.time = Duration::ZERO),
+            "the time limit must be above 0 and up to 600 s"
+        );
         assert_eq!(bad(|l| l.heap_mb = 1), "the heap limit must be from 16 to 2048 MiB");
-        assert_eq!(bad(|l| l.output_bytes = usize::MAX), "the output limit must be up to 8388608 bytes");
+        assert_eq!(
+            bad(|l| l.output_bytes = usize::MAX),
+            "the output limit must be up to 8388608 bytes"
+        );
     }
 }

@@ -279,12 +279,7 @@ async fn op_seam_fetch(
     })
 }
 
-fn request(
-    method: &str,
-    url: &str,
-    headers: &[String],
-    body: Option<Bytes>,
-) -> Result<Request, seam_contract::Error> {
+fn request(method: &str, url: &str, headers: &[String], body: Option<Bytes>) -> Result<Request, seam_contract::Error> {
     let (pairs, _) = headers.as_chunks::<2>();
     let headers = Headers::new(pairs.iter().map(|[name, value]| (name, value)))?;
     Request::new(method, url, headers, body)
@@ -320,7 +315,10 @@ impl<'s> ToV8<'s> for Answer {
                 let headers = v8::Array::new_with_elements(scope, &headers);
                 let bytes = response.body().clone();
                 let members: [(&str, v8::Local<v8::Value>); 6] = [
-                    ("status", v8::Integer::new_from_unsigned(scope, response.status().into()).into()),
+                    (
+                        "status",
+                        v8::Integer::new_from_unsigned(scope, response.status().into()).into(),
+                    ),
                     ("statusText", string(scope, response.status_text())?.into()),
                     ("url", string(scope, response.url().as_str())?.into()),
                     ("redirected", v8::Boolean::new(scope, response.redirected()).into()),

@@ -108,9 +108,10 @@ fn failure(stop: Stop, limits: &crate::Limits) -> (Status, ScriptError) {
             );
             (Status::OutOfMemory, named("OutOfMemory", message))
         }
-        Stop::Terminated(Cause::Cancelled) => {
-            (Status::Cancelled, named("Cancelled", "the execution was cancelled".into()))
-        }
+        Stop::Terminated(Cause::Cancelled) => (
+            Status::Cancelled,
+            named("Cancelled", "the execution was cancelled".into()),
+        ),
         Stop::Stalled => {
             let message = "the script waits for a promise that nothing will settle any more".into();
             (Status::Failed, named("Stalled", message))

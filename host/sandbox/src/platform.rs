@@ -22,7 +22,9 @@ pub fn init_platform() {
     ONCE.call_once(|| {
         let (ready, made) = mpsc::channel();
         let keeper = thread::Builder::new().name("seam-v8-first".into()).spawn(move || {
-            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else { return };
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
+                return;
+            };
             let _inside = runtime.enter();
             let Ok(_first) = guest::empty() else { return };
             // The receiver waits for exactly this.

@@ -159,8 +159,11 @@ fn spawn(start: Start, leash: Leash) -> Result<oneshot::Receiver<Ended>, Stop> {
             let run = AssertUnwindSafe(|| guest::run(start, |terminator| leash.tie(terminator, limit)));
             let ended = catch_unwind(run);
             leash.untie();
-            let ended = ended
-                .unwrap_or_else(|_| Err(Stop::Engine("a defect of the sandbox ended the script, please report it".into())));
+            let ended = ended.unwrap_or_else(|_| {
+                Err(Stop::Engine(
+                    "a defect of the sandbox ended the script, please report it".into(),
+                ))
+            });
             // The caller may be gone.
             let _ = done.send(ended);
         })

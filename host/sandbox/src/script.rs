@@ -37,7 +37,11 @@ impl Script {
         let typescript = [".ts", ".mts"].iter().any(|end| name.ends_with(end));
         Self {
             code: code.into(),
-            language: if typescript { Language::TypeScript } else { Language::JavaScript },
+            language: if typescript {
+                Language::TypeScript
+            } else {
+                Language::JavaScript
+            },
             name,
         }
     }
@@ -48,7 +52,13 @@ impl Script {
             .name
             .chars()
             .take(200)
-            .map(|c| if c.is_ascii_alphanumeric() || "/._-".contains(c) { c } else { '_' })
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || "/._-".contains(c) {
+                    c
+                } else {
+                    '_'
+                }
+            })
             .collect();
         format!("file:///{}", name.trim_start_matches('/'))
     }

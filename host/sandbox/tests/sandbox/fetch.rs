@@ -39,10 +39,22 @@ fn bodies_of_every_kind_are_sent() {
         ("new Uint8Array([0, 104, 105, 0]).subarray(1, 3)", r#""hi""#, ""),
         ("new DataView(new Uint8Array([104, 105]).buffer)", r#""hi""#, ""),
         ("new Uint8Array([104, 105]).buffer", r#""hi""#, ""),
-        ("new Blob(['h', new Uint8Array([105])], {type: 'X/Y'})", r#""hi""#, "x/y"),
-        ("new URLSearchParams({a: 'b c', d: '&'})", r#""a=b+c&d=%26""#, "application/x-www-form-urlencoded;charset=UTF-8"),
+        (
+            "new Blob(['h', new Uint8Array([105])], {type: 'X/Y'})",
+            r#""hi""#,
+            "x/y",
+        ),
+        (
+            "new URLSearchParams({a: 'b c', d: '&'})",
+            r#""a=b+c&d=%26""#,
+            "application/x-www-form-urlencoded;charset=UTF-8",
+        ),
         ("new Response('hi').body", r#""hi""#, ""),
-        ("new ReadableStream({start(c) { c.enqueue(new Uint8Array([104])); c.enqueue(new Uint8Array([105])); c.close() }})", r#""hi""#, ""),
+        (
+            "new ReadableStream({start(c) { c.enqueue(new Uint8Array([104])); c.enqueue(new Uint8Array([105])); c.close() }})",
+            r#""hi""#,
+            "",
+        ),
         ("{toString: () => 'hi'}", r#""hi""#, "text/plain;charset=UTF-8"),
     ] {
         let outcome = fetching(
@@ -63,7 +75,10 @@ fn forms_survive_the_way_there_and_back() {
         let kind = request.headers().get_all("content-type").next().unwrap().to_owned();
         let response = Response::new(200, "http://ok.test/").unwrap();
         let headers = Headers::new([("content-type", kind)]).unwrap();
-        Ok(response.with_headers(headers).with_body(request.body().unwrap().clone()).unwrap())
+        Ok(response
+            .with_headers(headers)
+            .with_body(request.body().unwrap().clone())
+            .unwrap())
     });
     let outcome = fetching(
         "const f = new FormData(); f.append('a', '1'); f.append('a', 'two\\nlines'); f.append('f\"x', new File(['\u{e9}'], 'n\"m.txt', {type: 'text/x'}));
@@ -99,7 +114,12 @@ fn bytes_are_kept() {
 fn a_shared_answer_is_not_written_through() {
     let body = Bytes::from(b"constant".to_vec());
     let kept = body.clone();
-    let executor = Recording::new(move |_| Ok(Response::new(200, "http://ok.test/").unwrap().with_body(body.clone()).unwrap()));
+    let executor = Recording::new(move |_| {
+        Ok(Response::new(200, "http://ok.test/")
+            .unwrap()
+            .with_body(body.clone())
+            .unwrap())
+    });
     let outcome = fetching(
         "const a = await (await fetch('http://ok.test/')).bytes(); a.fill(0); (await (await fetch('http://ok.test/')).text())",
         executor,
@@ -145,7 +165,9 @@ fn bad_arguments_are_type_errors_and_nothing_is_sent() {
         "fetch(u, {headers: Object.fromEntries(Array.from({length: 2000}, (_, i) => ['x-' + i, '1']))})",
     ] {
         let outcome = fetching(
-            &format!("const u = 'http://ok.test/'; const e = await {call}.then(() => 'sent', e => e); [e instanceof TypeError, String(e)]"),
+            &format!(
+                "const u = 'http://ok.test/'; const e = await {call}.then(() => 'sent', e => e); [e instanceof TypeError, String(e)]"
+            ),
             executor.clone(),
         );
         assert!(json(&outcome).starts_with("[true,"), "{call}: {outcome:?}");
@@ -153,8 +175,17 @@ fn bad_arguments_are_type_errors_and_nothing_is_sent() {
     assert_eq!(executor.urls(), [""; 0]);
     let outcome = fetching("await fetch({toString() { throw 1 }}).catch(e => e)", executor.clone());
     assert_eq!(json(&outcome), "1");
-    for fine in ["fetch(u, {body: null})", "fetch(u, {headers: undefined})", "fetch(u, null)", "fetch(new URL(u))", "fetch(new Request(u))"] {
-        let outcome = fetching(&format!("const u = 'http://ok.test/'; (await {fine}).status"), executor.clone());
+    for fine in [
+        "fetch(u, {body: null})",
+        "fetch(u, {headers: undefined})",
+        "fetch(u, null)",
+        "fetch(new URL(u))",
+        "fetch(new Request(u))",
+    ] {
+        let outcome = fetching(
+            &format!("const u = 'http://ok.test/'; (await {fine}).status"),
+            executor.clone(),
+        );
         assert_eq!(json(&outcome), "200", "{fine}");
     }
 }
@@ -163,15 +194,23 @@ fn bad_arguments_are_type_errors_and_nothing_is_sent() {
 fn secrets_in_a_url_are_not_in_the_error() {
     let outcome = fetching("await fetch('http://user:KEY@ok.test/?t=KEY')", Recording::echo());
     assert!(!failure(&outcome).1.contains("KEY"), "{outcome:?}");
-    let outcome = fetching("await fetch('http://ok.test/p?t=KEY')", Recording::new(|_| Err(effect_failed("connection reset"))));
-    assert_eq!(failure(&outcome), ("TypeError", "fetch failed (connection reset): http://ok.test/p"));
+    let outcome = fetching(
+        "await fetch('http://ok.test/p?t=KEY')",
+        Recording::new(|_| Err(effect_failed("connection reset"))),
+    );
+    assert_eq!(
+        failure(&outcome),
+        ("TypeError", "fetch failed (connection reset): http://ok.test/p")
+    );
 }
 
 #[test]
 fn refusals_have_their_own_classes() {
     let executor = Recording::echo();
     let hook = Watching::new(|request| match request.url().path() {
-        "/denied" => Ok(Verdict::Deny { reason: Some("not today".into()) }),
+        "/denied" => Ok(Verdict::Deny {
+            reason: Some("not today".into()),
+        }),
         "/broken" => Err(Error::hook("it crashed")),
         "/moved" => Ok(Verdict::Rewrite {
             to: Operation::Fetch(request.with_url("http://ok.test/new").unwrap()),
@@ -200,8 +239,21 @@ fn an_uncaught_denial_ends_the_script_by_name() {
     let seam = seam(Some(hook), Recording::echo());
     let outcome = on_host(async move { run_with("await fetch('http://ok.test/')", Limits::default(), &seam).await });
     assert_eq!(outcome.status, Status::Failed);
-    assert_eq!(failure(&outcome), ("Denied", "fetch denied by pre hook: http://ok.test/"));
-    assert!(outcome.error.as_ref().unwrap().stack.as_ref().unwrap().contains("run_js.ts:1"), "{outcome:?}");
+    assert_eq!(
+        failure(&outcome),
+        ("Denied", "fetch denied by pre hook: http://ok.test/")
+    );
+    assert!(
+        outcome
+            .error
+            .as_ref()
+            .unwrap()
+            .stack
+            .as_ref()
+            .unwrap()
+            .contains("run_js.ts:1"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -216,13 +268,22 @@ fn redirects_are_not_followed() {
          [r.status, r.headers.get('location'), r.redirected, m.status, e]",
         executor.clone(),
     );
-    assert_eq!(json(&outcome), r#"[302,"http://bad.test/secret",false,302,"TypeError"]"#);
+    assert_eq!(
+        json(&outcome),
+        r#"[302,"http://bad.test/secret",false,302,"TypeError"]"#
+    );
     assert_eq!(executor.urls(), ["http://ok.test/"; 3]);
 }
 
 #[test]
 fn answers_without_a_body_have_none() {
-    let executor = Recording::new(|request| Ok(answer(if request.url().path() == "/204" { 204 } else { 200 }, request, b"x")));
+    let executor = Recording::new(|request| {
+        Ok(answer(
+            if request.url().path() == "/204" { 204 } else { 200 },
+            request,
+            b"x",
+        ))
+    });
     let outcome = fetching(
         "const a = await fetch('http://ok.test/204'); const b = await fetch('http://ok.test/', {method: 'HEAD'});
          [a.status, a.body, await a.text(), b.body, await b.text()]",
@@ -247,14 +308,20 @@ fn aborting_drops_the_operation() {
         )
         .await;
         assert_eq!(json(&outcome), r#"[["AbortError",true],"why","TimeoutError"]"#);
-        assert_eq!((*hanging.begun.lock().unwrap(), *hanging.dropped.lock().unwrap()), (2, 2));
+        assert_eq!(
+            (*hanging.begun.lock().unwrap(), *hanging.dropped.lock().unwrap()),
+            (2, 2)
+        );
     });
 }
 
 #[test]
 fn unawaited_operations_are_waited_for_until_the_limit() {
     let executor = Recording::echo();
-    let outcome = fetching("fetch('http://ok.test/').then(() => console.log('answered')); 'end'", executor.clone());
+    let outcome = fetching(
+        "fetch('http://ok.test/').then(() => console.log('answered')); 'end'",
+        executor.clone(),
+    );
     assert_eq!(json(&outcome), r#""end""#);
     assert_eq!(outcome.console[0].text, "answered");
     on_host(async {
@@ -270,7 +337,11 @@ fn two_hundred_at_once_half_of_them_denied() {
     let executor = Recording::echo();
     let odd = |request: &seam_contract::fetch::Request| request.url().path()[1..].parse::<u32>().unwrap() % 2 == 1;
     let hook = Watching::new(move |request| {
-        Ok(if odd(request) { Verdict::Deny { reason: None } } else { Verdict::Abstain })
+        Ok(if odd(request) {
+            Verdict::Deny { reason: None }
+        } else {
+            Verdict::Abstain
+        })
     });
     let seam = seam(Some(hook.clone()), executor.clone());
     let code = "const all = await Promise.allSettled(Array.from({length: 200}, async (_, i) => (await (await fetch('http://ok.test/' + i)).json()).url));
@@ -297,7 +368,14 @@ fn operations_are_bounded() {
 #[test]
 fn an_answer_that_does_not_fit_is_an_error() {
     let executor = Recording::new(|request| Ok(answer(200, request, &vec![0; 20 << 20])));
-    let limits = Limits { heap_mb: 16, ..Limits::default() };
-    let outcome = on_host(async move { run_with("await fetch('http://ok.test/')", limits, &seam(None, executor)).await });
-    assert_eq!(failure(&outcome), ("TypeError", "there is no memory left for the answer"));
+    let limits = Limits {
+        heap_mb: 16,
+        ..Limits::default()
+    };
+    let outcome =
+        on_host(async move { run_with("await fetch('http://ok.test/')", limits, &seam(None, executor)).await });
+    assert_eq!(
+        failure(&outcome),
+        ("TypeError", "there is no memory left for the answer")
+    );
 }

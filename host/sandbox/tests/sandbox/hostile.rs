@@ -25,7 +25,11 @@ fn attack(code: &str) -> (Outcome, Arc<Recording>) {
         assert_eq!(field("method").as_deref(), Some(hit.method()), "{code}");
         let headers = document.get("headers").unwrap();
         for (name, value) in hit.headers().iter() {
-            assert_eq!(headers.get(name).and_then(|seen| seen.as_str()), Some(value), "{code}: {name}");
+            assert_eq!(
+                headers.get(name).and_then(|seen| seen.as_str()),
+                Some(value),
+                "{code}: {name}"
+            );
         }
     }
     drop(hits);
@@ -69,8 +73,16 @@ fn tampering_with_the_realm_changes_nothing_outside() {
         assert_eq!(outcome.status, Status::Completed, "{tampering}: {outcome:?}");
         let hits = executor.hits.lock().unwrap();
         assert_eq!(hits.len(), 1, "{tampering}");
-        assert_eq!((hits[0].method(), hits[0].url().as_str()), ("PUT", "http://ok.test/p"), "{tampering}");
-        assert_eq!(hits[0].headers().iter().collect::<Vec<_>>(), [("a", "1")], "{tampering}");
+        assert_eq!(
+            (hits[0].method(), hits[0].url().as_str()),
+            ("PUT", "http://ok.test/p"),
+            "{tampering}"
+        );
+        assert_eq!(
+            hits[0].headers().iter().collect::<Vec<_>>(),
+            [("a", "1")],
+            "{tampering}"
+        );
     }
 }
 
@@ -92,7 +104,10 @@ fn tampering_that_only_hurts_the_guest_hurts_only_the_guest() {
         let (outcome, executor) = attack(&format!(
             "{tampering};\ntry {{ const r = await fetch('http://ok.test/p'); console.log(r.status) }} catch (e) {{}} 1"
         ));
-        assert!(matches!(outcome.status, Status::Completed | Status::Failed), "{tampering}: {outcome:?}");
+        assert!(
+            matches!(outcome.status, Status::Completed | Status::Failed),
+            "{tampering}: {outcome:?}"
+        );
         for url in executor.urls() {
             assert_eq!(url, "http://ok.test/p", "{tampering}");
         }
@@ -127,7 +142,10 @@ fn raw_ops_do_no_more_than_fetch() {
         await new Promise(r => setTimeout(r, 50));
         seen.length";
     let outcome = on_host(async move { run_with(code, Limits::default(), &seam).await });
-    assert!(matches!(outcome.status, Status::Completed | Status::Failed), "{outcome:?}");
+    assert!(
+        matches!(outcome.status, Status::Completed | Status::Failed),
+        "{outcome:?}"
+    );
     for url in executor.urls() {
         assert_eq!(url, "http://ok.test/");
     }
@@ -146,7 +164,10 @@ fn values_that_change_are_read_once() {
     );
     assert_eq!(json(&outcome), "[2,1]");
     let hits = executor.hits.lock().unwrap();
-    assert_eq!(urls_of(&hits), ["http://ok.test/0", "http://ok.test/1", "http://ok.test/b"]);
+    assert_eq!(
+        urls_of(&hits),
+        ["http://ok.test/0", "http://ok.test/1", "http://ok.test/b"]
+    );
     assert_eq!(hits[0].method(), "PUT");
     assert_eq!(hits[0].headers().get_all("a").collect::<Vec<_>>(), ["1"]);
     assert_eq!(hits[1].headers().get_all("b").collect::<Vec<_>>(), ["2"]);
@@ -193,7 +214,8 @@ fn there_is_no_way_to_the_ops() {
          found",
     );
     assert_eq!(json(&outcome), "[]");
-    let outcome = bare("Object.defineProperty(globalThis, 'Deno', {value: {}}); globalThis.__bootstrap = {}; typeof Deno.core");
+    let outcome =
+        bare("Object.defineProperty(globalThis, 'Deno', {value: {}}); globalThis.__bootstrap = {}; typeof Deno.core");
     assert_eq!(json(&outcome), r#""undefined""#);
 }
 
@@ -241,14 +263,19 @@ fn cloning_with_a_brand_of_ones_own_is_harmless() {
         "reportError(1)",
     ] {
         let outcome = bare(code);
-        assert!(matches!(outcome.status, Status::Completed | Status::Failed), "{code}: {outcome:?}");
+        assert!(
+            matches!(outcome.status, Status::Completed | Status::Failed),
+            "{code}: {outcome:?}"
+        );
     }
     assert_eq!(json(&bare("1")), "1");
 }
 
 #[test]
 fn freezing_stops_the_guest_and_nothing_else() {
-    let outcome = bare("for (const k of Reflect.ownKeys(globalThis)) { try { Object.freeze(globalThis[k]); Object.freeze(globalThis[k].prototype) } catch {} } console.log('x'); 1");
+    let outcome = bare(
+        "for (const k of Reflect.ownKeys(globalThis)) { try { Object.freeze(globalThis[k]); Object.freeze(globalThis[k].prototype) } catch {} } console.log('x'); 1",
+    );
     assert_eq!(json(&outcome), "1");
     assert_eq!(outcome.console[0].text, "x");
 }

@@ -101,7 +101,12 @@ fn huge_sparse_arrays_come_to_an_end() {
 #[test]
 fn a_guest_that_does_not_listen_is_given_up() {
     let outcome = on_host(async {
-        run_with("Array.prototype.indexOf.call({length: 2 ** 31}, 1)", short(100), &Seam::default()).await
+        run_with(
+            "Array.prototype.indexOf.call({length: 2 ** 31}, 1)",
+            short(100),
+            &Seam::default(),
+        )
+        .await
     });
     assert_eq!(outcome.status, Status::TimedOut);
     assert_eq!(json(&bare("1")), "1");
@@ -112,9 +117,18 @@ fn sorting_is_as_ever() {
     for (code, expected) in [
         ("[3, 1, 2].sort()", "[1,2,3]"),
         ("[3, 10, 2].toSorted((a, b) => a - b)", "[2,3,10]"),
-        ("Array.prototype.sort.call({0: 'b', 1: 'a', 3: 'c', length: 5})", r#"{"0":"a","1":"b","2":"c","length":5}"#),
-        ("Array.prototype.toSorted.call({0: 'b', 2: 'a', length: 3})", r#"["a","b",null]"#),
-        ("try { [].sort(5) } catch (e) { e.name }; [[].sort.name, [].sort.length]", r#"["sort",1]"#),
+        (
+            "Array.prototype.sort.call({0: 'b', 1: 'a', 3: 'c', length: 5})",
+            r#"{"0":"a","1":"b","2":"c","length":5}"#,
+        ),
+        (
+            "Array.prototype.toSorted.call({0: 'b', 2: 'a', length: 3})",
+            r#"["a","b",null]"#,
+        ),
+        (
+            "try { [].sort(5) } catch (e) { e.name }; [[].sort.name, [].sort.length]",
+            r#"["sort",1]"#,
+        ),
     ] {
         assert_eq!(json(&bare(code)), expected, "{code}");
     }
@@ -123,7 +137,10 @@ fn sorting_is_as_ever() {
 #[test]
 fn recursion_is_an_error_of_the_script() {
     assert_eq!(failure(&bare("function f() { f() } f()")).0, "RangeError");
-    assert_eq!(bare("let a = []; for (let i = 0; i < 1e5; i++) a = [a]; console.log(a); a").status, Status::Completed);
+    assert_eq!(
+        bare("let a = []; for (let i = 0; i < 1e5; i++) a = [a]; console.log(a); a").status,
+        Status::Completed
+    );
     let outcome = bare("let p = {}; for (let i = 0; i < 1e5; i++) p = {p}; structuredClone(p)");
     assert!(outcome.status == Status::Failed || outcome.status == Status::Completed);
 }
@@ -165,7 +182,11 @@ fn stopping_at_a_top_level_await_never_crashes() {
                 let soon = tokio::time::sleep(Duration::from_millis(round % 15));
                 run(Script::new(code), Limits::default(), &seam, caller, None, soon).await
             };
-            let expected = if round % 2 == 0 { Status::TimedOut } else { Status::Cancelled };
+            let expected = if round % 2 == 0 {
+                Status::TimedOut
+            } else {
+                Status::Cancelled
+            };
             assert_eq!(outcome.status, expected, "round {round}: {outcome:?}");
             assert_eq!(*hanging.begun.lock().unwrap(), *hanging.dropped.lock().unwrap());
         }
@@ -182,8 +203,17 @@ fn cancelling_drops_what_is_under_way() {
                 tokio::task::yield_now().await;
             }
         };
-        let script = Script::new("console.log('kept'); await Promise.all([1, 2, 3].map(i => fetch('http://ok.test/' + i)))");
-        let outcome = run(script, Limits::default(), &seam, Arc::new(Caller::new("t")), None, started).await;
+        let script =
+            Script::new("console.log('kept'); await Promise.all([1, 2, 3].map(i => fetch('http://ok.test/' + i)))");
+        let outcome = run(
+            script,
+            Limits::default(),
+            &seam,
+            Arc::new(Caller::new("t")),
+            None,
+            started,
+        )
+        .await;
         assert_eq!(outcome.status, Status::Cancelled);
         assert_eq!(outcome.console[0].text, "kept");
         assert_eq!(*hanging.dropped.lock().unwrap(), 3);
@@ -196,7 +226,14 @@ fn dropping_the_run_drops_what_is_under_way() {
         let hanging = Arc::new(Hanging::default());
         let (seam, begun) = (seam(None, hanging.clone()), hanging.begun.clone());
         let script = Script::new("await fetch('http://ok.test/')");
-        let run = run(script, Limits::default(), &seam, Arc::new(Caller::new("t")), None, pending());
+        let run = run(
+            script,
+            Limits::default(),
+            &seam,
+            Arc::new(Caller::new("t")),
+            None,
+            pending(),
+        );
         tokio::select! {
             _ = run => panic!("it ended"),
             () = async { while *begun.lock().unwrap() == 0 { tokio::task::yield_now().await } } => {}

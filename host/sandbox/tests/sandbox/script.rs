@@ -52,16 +52,38 @@ fn errors_name_their_line() {
     assert_eq!(failure(&bare("let a = ;")).0, "SyntaxError");
     let (name, message) = ("SyntaxError", "line 2");
     let outcome = bare("let a: number = 1;\nenum B { C }");
-    assert!(failure(&outcome).0 == name && failure(&outcome).1.contains(message), "{outcome:?}");
+    assert!(
+        failure(&outcome).0 == name && failure(&outcome).1.contains(message),
+        "{outcome:?}"
+    );
     let outcome = bare("let a: number = 1;\nlet b: = 2;");
-    assert!(failure(&outcome).0 == name && failure(&outcome).1.contains(message), "{outcome:?}");
+    assert!(
+        failure(&outcome).0 == name && failure(&outcome).1.contains(message),
+        "{outcome:?}"
+    );
     assert_eq!(failure(&bare("throw 'a text'")), ("Error", "a text"));
-    assert_eq!(failure(&bare("Promise.reject(new TypeError('left'))")), ("TypeError", "left"));
-    assert_eq!(failure(&bare("const p = Promise.reject(new EvalError('kept')); p.catch(() => {}); p")), ("EvalError", "kept"));
-    assert_eq!(failure(&bare("setTimeout(() => { throw new EvalError('later') }, 1)")), ("EvalError", "later"));
-    assert_eq!(failure(&bare("queueMicrotask(() => { throw new EvalError('soon') })")), ("EvalError", "soon"));
-    let outcome = bare("new EventTarget().dispatchEvent(new Event('x')); const t = new EventTarget(); \
-                        t.addEventListener('x', () => { throw new EvalError('heard') }); t.dispatchEvent(new Event('x'))");
+    assert_eq!(
+        failure(&bare("Promise.reject(new TypeError('left'))")),
+        ("TypeError", "left")
+    );
+    assert_eq!(
+        failure(&bare(
+            "const p = Promise.reject(new EvalError('kept')); p.catch(() => {}); p"
+        )),
+        ("EvalError", "kept")
+    );
+    assert_eq!(
+        failure(&bare("setTimeout(() => { throw new EvalError('later') }, 1)")),
+        ("EvalError", "later")
+    );
+    assert_eq!(
+        failure(&bare("queueMicrotask(() => { throw new EvalError('soon') })")),
+        ("EvalError", "soon")
+    );
+    let outcome = bare(
+        "new EventTarget().dispatchEvent(new Event('x')); const t = new EventTarget(); \
+                        t.addEventListener('x', () => { throw new EvalError('heard') }); t.dispatchEvent(new Event('x'))",
+    );
     assert_eq!(failure(&outcome), ("EvalError", "heard"));
 }
 
@@ -69,19 +91,39 @@ fn errors_name_their_line() {
 fn files_go_by_their_name() {
     let outcome = on_host(async {
         let script = Script::of_file("dir/job.mjs", "let a: number = 1");
-        run(script, Limits::default(), &Seam::default(), Arc::new(Caller::new("t")), None, pending()).await
+        run(
+            script,
+            Limits::default(),
+            &Seam::default(),
+            Arc::new(Caller::new("t")),
+            None,
+            pending(),
+        )
+        .await
     });
     assert_eq!(failure(&outcome).0, "SyntaxError");
     let outcome = on_host(async {
         let script = Script::of_file("dir/job.mjs", "throw new Error('x')");
-        run(script, Limits::default(), &Seam::default(), Arc::new(Caller::new("t")), None, pending()).await
+        run(
+            script,
+            Limits::default(),
+            &Seam::default(),
+            Arc::new(Caller::new("t")),
+            None,
+            pending(),
+        )
+        .await
     });
     assert!(outcome.error.unwrap().stack.unwrap().contains("dir/job.mjs:1:7"));
 }
 
 #[test]
 fn imports_are_refused_by_name() {
-    for code in ["import fs from 'node:fs'; 1", "await import('https://ok.test/x.js')", "import x from './x.json' with {type: 'json'}; x"] {
+    for code in [
+        "import fs from 'node:fs'; 1",
+        "await import('https://ok.test/x.js')",
+        "import x from './x.json' with {type: 'json'}; x",
+    ] {
         let outcome = bare(code);
         assert_eq!(outcome.status, Status::Failed, "{code}");
         assert!(failure(&outcome).1.contains("cannot import"), "{code}: {outcome:?}");
@@ -98,7 +140,11 @@ fn the_console_is_captured() {
          console.log(Object.create(null), new (class A { #p = 1; q = 2 })());
          console.assert(1 === 2, 'sum'); console.count(); console.count()",
     );
-    let lines: Vec<_> = outcome.console.iter().map(|line| (line.level, line.text.as_str())).collect();
+    let lines: Vec<_> = outcome
+        .console
+        .iter()
+        .map(|line| (line.level, line.text.as_str()))
+        .collect();
     assert_eq!(
         lines,
         [
@@ -149,10 +195,15 @@ fn lines_arrive_while_the_script_runs() {
 fn timers_keep_a_script_alive_until_they_are_done() {
     let outcome = bare("setTimeout(() => console.log('late'), 20); setTimeout(a => console.log(a), 1, 'arg'); 'early'");
     assert_eq!(json(&outcome), r#""early""#);
-    assert_eq!(outcome.console.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(), ["arg", "late"]);
+    assert_eq!(
+        outcome.console.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(),
+        ["arg", "late"]
+    );
     let outcome = bare("const t = setTimeout(() => {}, 2 ** 31 - 1); clearTimeout(t); console.log('done')");
     assert_eq!(outcome.status, Status::Completed);
-    let outcome = bare("let n = 0; await new Promise(r => { const i = setInterval(() => { if (++n === 3) { clearInterval(i); r() } }, 1) }); n");
+    let outcome = bare(
+        "let n = 0; await new Promise(r => { const i = setInterval(() => { if (++n === 3) { clearInterval(i); r() } }, 1) }); n",
+    );
     assert_eq!(json(&outcome), "3");
     let outcome = on_host(async { run_with("setInterval(() => {}, 5); 1", short(200), &Seam::default()).await });
     assert_eq!(outcome.status, Status::TimedOut);
@@ -161,8 +212,25 @@ fn timers_keep_a_script_alive_until_they_are_done() {
 #[test]
 fn what_is_not_configured_does_not_exist() {
     for name in [
-        "fetch", "Deno", "process", "require", "__bootstrap", "__seam", "WebAssembly", "SharedArrayBuffer", "fs", "mcp", "Worker",
-        "BroadcastChannel", "MessageChannel", "navigator", "XMLHttpRequest", "WebSocket", "localStorage", "module", "global",
+        "fetch",
+        "Deno",
+        "process",
+        "require",
+        "__bootstrap",
+        "__seam",
+        "WebAssembly",
+        "SharedArrayBuffer",
+        "fs",
+        "mcp",
+        "Worker",
+        "BroadcastChannel",
+        "MessageChannel",
+        "navigator",
+        "XMLHttpRequest",
+        "WebSocket",
+        "localStorage",
+        "module",
+        "global",
     ] {
         assert_eq!(json(&bare(&format!("typeof {name}"))), r#""undefined""#, "{name}");
     }
@@ -170,7 +238,10 @@ fn what_is_not_configured_does_not_exist() {
 
 #[test]
 fn limits_out_of_range_are_refused() {
-    let limits = Limits { heap_mb: 1, ..Limits::default() };
+    let limits = Limits {
+        heap_mb: 1,
+        ..Limits::default()
+    };
     let outcome = on_host(async move { run_with("1", limits, &Seam::default()).await });
     assert!(failure(&outcome).1.contains("from 16 to 2048 MiB"), "{outcome:?}");
 }

@@ -23,7 +23,11 @@ pub static HOST: LazyLock<Handle> = LazyLock::new(|| {
     let (ready, handle) = mpsc::channel();
     thread::spawn(move || {
         init_platform();
-        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
         ready.send(runtime.handle().clone()).unwrap();
         runtime.block_on(pending::<()>());
     });
@@ -41,7 +45,15 @@ pub fn on_host<T: Send + 'static>(body: impl Future<Output = T> + Send + 'static
 
 /// Runs a script with these limits and this seam.
 pub async fn run_with(code: &str, limits: Limits, seam: &Seam) -> Outcome {
-    run(Script::new(code), limits, seam, Arc::new(Caller::new("test")), None, pending()).await
+    run(
+        Script::new(code),
+        limits,
+        seam,
+        Arc::new(Caller::new("test")),
+        None,
+        pending(),
+    )
+    .await
 }
 
 /// Runs a script that has no fetch.
@@ -60,7 +72,10 @@ pub fn json(outcome: &Outcome) -> &str {
 
 /// The name and message of what a script failed with.
 pub fn failure(outcome: &Outcome) -> (&str, &str) {
-    let error = outcome.error.as_ref().unwrap_or_else(|| panic!("no failure: {outcome:?}"));
+    let error = outcome
+        .error
+        .as_ref()
+        .unwrap_or_else(|| panic!("no failure: {outcome:?}"));
     (&error.name, &error.message)
 }
 
@@ -103,7 +118,11 @@ pub fn urls_of(hits: &[Request]) -> Vec<String> {
 
 pub fn echo_text(request: &Request) -> String {
     let quoted = |text: &str| seam_contract::json::write(&seam_contract::json::Value::string(text));
-    let headers: Vec<_> = request.headers().iter().map(|(n, v)| format!("[{},{}]", quoted(n), quoted(v))).collect();
+    let headers: Vec<_> = request
+        .headers()
+        .iter()
+        .map(|(n, v)| format!("[{},{}]", quoted(n), quoted(v)))
+        .collect();
     let body = match request.body() {
         Some(body) => quoted(&String::from_utf8_lossy(body)),
         None => "null".into(),
@@ -187,7 +206,10 @@ impl PreHook for Watching {
 
     fn judge<'a>(&'a self, cx: &'a Cx, input: &'a Operation) -> BoxFuture<'a, Result<Verdict<Operation>, Error>> {
         let document = document::input(cx.call(), input, Bodies::Given);
-        self.documents.lock().unwrap().push(seam_contract::json::write(&document));
+        self.documents
+            .lock()
+            .unwrap()
+            .push(seam_contract::json::write(&document));
         let Operation::Fetch(request) = input;
         let verdict = (self.judge)(request);
         Box::pin(async move {

@@ -13,7 +13,9 @@ fn holds(cases: &[&str]) {
 /// Each expression throws an error of this name.
 fn throws(name: &str, cases: &[&str]) {
     for code in cases {
-        let outcome = bare(&format!("let e; try {{ {code}; e = 'nothing' }} catch (x) {{ e = x.name }} e"));
+        let outcome = bare(&format!(
+            "let e; try {{ {code}; e = 'nothing' }} catch (x) {{ e = x.name }} e"
+        ));
         assert_eq!(json(&outcome), format!("{name:?}"), "{code}");
     }
 }
@@ -37,9 +39,16 @@ fn headers() {
     throws(
         "TypeError",
         &[
-            "new Headers(null)", "new Headers([['a']])", "new Headers({'a b': '1'})", "new Headers().append('a')",
-            "new Headers().set('', '1')", "new Headers({a: '\\n1\\n2'})", "Headers.prototype.get.call({}, 'a')",
-            "Response.error().headers.set('a', '1')", "Response.redirect('http://a/').headers.append('a', '1')", "Headers()",
+            "new Headers(null)",
+            "new Headers([['a']])",
+            "new Headers({'a b': '1'})",
+            "new Headers().append('a')",
+            "new Headers().set('', '1')",
+            "new Headers({a: '\\n1\\n2'})",
+            "Headers.prototype.get.call({}, 'a')",
+            "Response.error().headers.set('a', '1')",
+            "Response.redirect('http://a/').headers.append('a', '1')",
+            "Headers()",
         ],
     );
 }
@@ -62,8 +71,12 @@ fn requests() {
     throws(
         "TypeError",
         &[
-            "new Request()", "new Request('')", "new Request('http://u@a/')", "new Request('http://a/', {mode: 'x'})",
-            "new Request('http://a/', {cache: 'x'})", "new Request('http://a/', {body: 'x'})",
+            "new Request()",
+            "new Request('')",
+            "new Request('http://u@a/')",
+            "new Request('http://a/', {mode: 'x'})",
+            "new Request('http://a/', {cache: 'x'})",
+            "new Request('http://a/', {body: 'x'})",
             "const r = new Request('http://a/', {method: 'POST', body: 'x'}); await r.text(); new Request(r)",
             "const r = new Request('http://a/', {method: 'POST', body: 'x'}); await r.text(); r.clone()",
         ],
@@ -94,13 +107,23 @@ fn responses() {
     ]);
     throws(
         "RangeError",
-        &["new Response('', {status: 199})", "new Response('', {status: 600})", "new Response('', {status: NaN})", "Response.redirect('http://a/', 200)"],
+        &[
+            "new Response('', {status: 199})",
+            "new Response('', {status: 600})",
+            "new Response('', {status: NaN})",
+            "Response.redirect('http://a/', 200)",
+        ],
     );
     throws(
         "TypeError",
         &[
-            "new Response('x', {status: 204})", "new Response('', {statusText: 'a\\nb'})", "Response.json(undefined)", "Response.redirect('x')",
-            "Response.prototype.clone.call({})", "await Response.prototype.text.call({})", "Response()",
+            "new Response('x', {status: 204})",
+            "new Response('', {statusText: 'a\\nb'})",
+            "Response.json(undefined)",
+            "Response.redirect('x')",
+            "Response.prototype.clone.call({})",
+            "await Response.prototype.text.call({})",
+            "Response()",
         ],
     );
     throws("SyntaxError", &["await new Response('{').json()"]);
@@ -117,7 +140,16 @@ fn blobs_forms_and_files() {
         "const f = new FormData(); f.append('a', '1'); f.append('b', '2'); f.delete('a'); [...f.keys()].join() === 'b' && f.getAll('a').length === 0",
         "(await new Response(new URLSearchParams('a=1&b=2')).formData()).get('b') === '2'",
     ]);
-    throws("TypeError", &["new Blob(5)", "new FormData({})", "new FormData().append('a')", "new File([])", "await new Response('x').formData()"]);
+    throws(
+        "TypeError",
+        &[
+            "new Blob(5)",
+            "new FormData({})",
+            "new FormData().append('a')",
+            "new File([])",
+            "await new Response('x').formData()",
+        ],
+    );
 }
 
 #[test]
@@ -125,8 +157,13 @@ fn the_rest_of_the_platform() {
     throws(
         "DataCloneError",
         &[
-            "structuredClone(() => {})", "structuredClone(Symbol())", "structuredClone(new Response())", "structuredClone({a: new Headers()})",
-            "structuredClone(Promise.resolve())", "structuredClone(new Proxy({}, {}))", "structuredClone(new URL('http://a/'))",
+            "structuredClone(() => {})",
+            "structuredClone(Symbol())",
+            "structuredClone(new Response())",
+            "structuredClone({a: new Headers()})",
+            "structuredClone(Promise.resolve())",
+            "structuredClone(new Proxy({}, {}))",
+            "structuredClone(new URL('http://a/'))",
             "structuredClone(1, {transfer: [{}]})",
         ],
     );
