@@ -164,7 +164,7 @@ async fn result(
         return Ok(None);
     }
     if let Shape::Json = shape {
-        match isolate.stringify_json(value) {
+        match isolate.stringify_json(value).map(|text| text.map(well_formed)) {
             // An object whose contents JSON doesn't see, such as a Response.
             Ok(Some(text)) if text == "{}" && !is_plain(isolate, value) => {}
             Ok(Some(text)) if text.len() <= limit => return Ok(Some(Value::Json(text))),
@@ -219,6 +219,29 @@ fn is_plain(isolate: &mut Isolate, value: &v8::Global<v8::Value>) -> bool {
     let value = v8::Local::new(scope, value);
     v8::Local::<v8::Object>::try_from(value)
         .is_ok_and(|object| object.get_constructor_name().to_rust_string_lossy(scope) == "Object")
+}
+
+/// The JSON text with U+FFFD for each half of a character. V8 writes those as escapes, and
+/// only those, while most readers of JSON refuse them.
+fn well_formed(text: String) -> String {
+    if !text.contains("\\ud") {
+        return text;
+    }
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find('\\') {
+        // An escape of JSON is one ASCII character behind the backslash, or `u` and four.
+        let code = rest.as_bytes().get(at + 1..at + 4);
+        let (escape, length) = match code {
+            Some([b'u', b'd', b'8'..=b'9' | b'a'..=b'f']) => ("\\ufffd", 6),
+            _ => (&rest[at..at + 2], 2),
+        };
+        whole.push_str(&rest[..at]);
+        whole.push_str(escape);
+        rest = &rest[at + length..];
+    }
+    whole.push_str(rest);
+    whole
 }
 
 fn cut(mut text: String, limit: usize) -> String {

@@ -106,12 +106,15 @@ async fn supervise(
     tokio::pin!(cancelled);
     let late = tokio::time::sleep_until((started + limits.time + GRACE).into());
     tokio::pin!(late);
+    let mut given_notice = false;
     let mut told = None;
     let ended = loop {
         tokio::select! {
             biased;
             ended = &mut end => break ended.unwrap_or_else(|_| Err(Stop::Engine("the guest's thread broke off".into()))),
-            () = &mut cancelled, if told.is_none() => {
+            () = &mut cancelled, if !given_notice => {
+                // A future that has completed must not be polled again.
+                given_notice = true;
                 leash.stop(Cause::Cancelled);
             }
             cause = leash.stopped(), if told.is_none() => {

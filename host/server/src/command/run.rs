@@ -96,7 +96,7 @@ fn finish(outcome: Outcome, stdio: &mut Stdio) -> ExitCode {
         let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
     }
     let written = match outcome.result {
-        Some(result) => writeln!(stdio.output, "{}", result.text()),
+        Some(result) => writeln!(stdio.output, "{}", plain(result.text())),
         None => Ok(()),
     };
     match (outcome.status, written) {
@@ -107,6 +107,11 @@ fn finish(outcome: Outcome, stdio: &mut Stdio) -> ExitCode {
         }
         _ => ExitCode::FAILURE,
     }
+}
+
+/// A string as it is, everything else as JSON: a pipe wants the text and not its quotes.
+fn plain(result: &str) -> String {
+    serde_json::from_str(result).unwrap_or_else(|_| result.to_owned())
 }
 
 fn script(path: &Path) -> io::Result<Script> {

@@ -214,7 +214,7 @@ async fn arguments_at_the_edge() -> Result<()> {
         assert!(error.starts_with("TypeError: "), "fetch({arguments}) gives {error}");
     }
     let thrown = session
-        .run("try { await fetch({ toString() { throw 1; } }); } catch (error) { error }")
+        .run("await fetch({ toString() { throw 1; } }).then(() => 0, (error) => error)")
         .await?;
     assert_eq!(*thrown.value()?, json!(1));
     assert_eq!(server.hits().len(), 0, "nothing was sent");
