@@ -3,7 +3,7 @@
 use std::{future::Future, rc::Rc, sync::Arc};
 
 use ::deno_core::{
-    Extension, JsRuntime, ModuleLoader, PollEventLoopOptions, RuntimeOptions, error::CoreError, scope, v8,
+    Extension, JsRuntime, ModuleLoader, PollEventLoopOptions, RuntimeOptions, scope, v8,
 };
 
 use crate::{Cause, HARDEN, Limits, Memory, ScriptError, Stop, Terminator, fatal, memory, ops, realm};
@@ -175,7 +175,7 @@ impl Isolate {
             let mut evaluated = Box::pin(runtime.mod_evaluate(id));
             runtime.run_event_loop(PollEventLoopOptions::default()).await?;
             evaluated.as_mut().await?;
-            Ok::<_, CoreError>(runtime.get_module_namespace(id)?)
+            runtime.get_module_namespace(id)
         };
         let namespace = unless_stopped(&terminator, work).await?;
         scope!(scope, self.runtime);

@@ -14,6 +14,9 @@ use seam_contract::{
 
 use crate::support::{Records, around, around_within, get, pre, run, shown, stack};
 
+/// A descent on a task of its own.
+type Running = tokio::task::JoinHandle<Result<Output, Refusal>>;
+
 fn denies_bad() -> Arc<dyn seam_contract::Layer> {
     Arc::new(seam_contract::PreLayer::new(pre("deny-bad", |input| {
         Ok(if input.host() == "bad.test" {
@@ -110,7 +113,7 @@ async fn next_after_the_layer_has_settled_has_no_effect() {
 
 #[tokio::test]
 async fn a_descent_in_flight_ends_with_its_layer() {
-    let spawned: Arc<Mutex<Option<tokio::task::JoinHandle<Result<Output, Refusal>>>>> = Arc::default();
+    let spawned: Arc<Mutex<Option<Running>>> = Arc::default();
     let forgets = {
         let spawned = spawned.clone();
         around("forgets", move |_, _, next: Next| {

@@ -81,7 +81,7 @@ impl Realm {
         let Some(value) = function.call(scope, this, &arguments) else {
             return Progress::Ended(thrown(scope, &self.shared));
         };
-        let progress = match v8::Local::<v8::Promise>::try_from(value) {
+        match v8::Local::<v8::Promise>::try_from(value) {
             Ok(promise) => {
                 scope.perform_microtask_checkpoint();
                 look(scope, promise, &self.shared)
@@ -91,8 +91,7 @@ impl Realm {
                 scope.perform_microtask_checkpoint();
                 Progress::Ended(end)
             }
-        };
-        progress
+        }
     }
 
     /// Settles one `next` of the parked call and runs on.

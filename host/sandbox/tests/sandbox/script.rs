@@ -19,7 +19,7 @@ fn results_are_json_where_json_can_hold_them() {
         ("const x: number = 4; x as number", "4"),
         ("new Date(0)", r#""1970-01-01T00:00:00.000Z""#),
         ("null", "null"),
-        ("'\\ud800'", r#""\ud800""#),
+        ("'\\ud800'", r#""\ufffd""#),
         ("(() => {}).constructor('return 7')()", "7"),
     ] {
         assert_eq!(json(&bare(code)), expected, "{code}");

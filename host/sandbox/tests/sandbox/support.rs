@@ -179,8 +179,10 @@ impl Executor for Hanging {
 /// A pre hook that keeps the documents it sees and judges by a function of the URL.
 pub struct Watching {
     pub documents: Mutex<Vec<String>>,
-    judge: Box<dyn Fn(&Request) -> Result<Verdict<Operation>, Error> + Send + Sync>,
+    judge: Box<Judge>,
 }
+
+type Judge = dyn Fn(&Request) -> Result<Verdict<Operation>, Error> + Send + Sync;
 
 impl Watching {
     pub fn new(judge: impl Fn(&Request) -> Result<Verdict<Operation>, Error> + Send + Sync + 'static) -> Arc<Self> {
