@@ -2,9 +2,7 @@
 
 use std::{future::Future, rc::Rc, sync::Arc};
 
-use ::deno_core::{
-    Extension, JsRuntime, ModuleLoader, PollEventLoopOptions, RuntimeOptions, scope, v8,
-};
+use ::deno_core::{Extension, JsRuntime, ModuleLoader, PollEventLoopOptions, RuntimeOptions, scope, v8};
 
 use crate::{Cause, HARDEN, Limits, Memory, ScriptError, Stop, Terminator, fatal, memory, ops, realm};
 

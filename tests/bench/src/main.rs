@@ -24,7 +24,10 @@ fn main() -> anyhow::Result<()> {
         anyhow::bail!(usage);
     };
     seam_isolate::init_platform();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let stacks = Stacks::build(&components).await?;
         let fresh = prove_fresh_instances(&stacks).await?;
@@ -40,7 +43,10 @@ fn main() -> anyhow::Result<()> {
 /// called twice.
 async fn prove_fresh_instances(stacks: &Stacks) -> anyhow::Result<usize> {
     let reasons = Arc::new(Reasons::default());
-    let caller = Arc::new(Caller { recorder: Some(reasons.clone()), ..Caller::new("count") });
+    let caller = Arc::new(Caller {
+        recorder: Some(reasons.clone()),
+        ..Caller::new("count")
+    });
     for _ in 0..1000 {
         stacks::call(stacks.count.clone(), caller.clone(), stacks::request()?).await?;
     }
@@ -59,7 +65,11 @@ async fn measure_stacks(stacks: &Stacks) -> anyhow::Result<Vec<Times>> {
     let through = |name, calls, stack: &Arc<Stack>| {
         let (stack, caller, operation) = (stack.clone(), caller.clone(), operation.clone());
         let call = move || stacks::call(stack.clone(), caller.clone(), operation.clone());
-        Subject { name, calls, call: Box::new(call) }
+        Subject {
+            name,
+            calls,
+            call: Box::new(call),
+        }
     };
     let before = stacks.executor.runs();
     let document = {
@@ -80,9 +90,16 @@ async fn measure_stacks(stacks: &Stacks) -> anyhow::Result<Vec<Times>> {
         through("empty JS hook", 300, &stacks.js_hook),
         through("JS layer that calls next", 300, &stacks.js_layer),
     ];
-    let through_executor: usize = subjects.iter().filter(|s| !s.name.contains("native")).map(|s| s.calls).sum();
+    let through_executor: usize = subjects
+        .iter()
+        .filter(|s| !s.name.contains("native"))
+        .map(|s| s.calls)
+        .sum();
     let times = measure::run(subjects).await?;
-    anyhow::ensure!(stacks.executor.runs() - before >= through_executor as u64, "calls did not reach the executor");
+    anyhow::ensure!(
+        stacks.executor.runs() - before >= through_executor as u64,
+        "calls did not reach the executor"
+    );
     Ok(times)
 }
 
@@ -107,30 +124,72 @@ impl NativeRego {
 async fn measure_server(server: &mut server::Server) -> anyhow::Result<Times> {
     let server = tokio::sync::Mutex::new(server);
     let call = || async { server.lock().await.run_js("1+1", &json!(2)).await }.boxed();
-    let subject = Subject { name: "run_js(\"1+1\") over stdio", calls: 10, call: Box::new(call) };
+    let subject = Subject {
+        name: "run_js(\"1+1\") over stdio",
+        calls: 10,
+        call: Box::new(call),
+    };
     let mut times = measure::run(vec![subject]).await?;
     times.pop().context("nothing was measured")
 }
 
 fn page(times: &[Times], end_to_end: &Times, fresh: usize) -> anyhow::Result<String> {
-    let by_name = |name: &str| times.iter().find(|times| times.name == name).context("a subject is missing");
+    let by_name = |name: &str| {
+        times
+            .iter()
+            .find(|times| times.name == name)
+            .context("a subject is missing")
+    };
     let base = by_name("stack without layers")?.quantile(0.5);
     let native = by_name("the same policy, native regorus")?.quantile(0.5);
     let mut page = String::new();
-    writeln!(page, "# What the seam costs\n\nMade by `cargo xtask bench`. {}\n", machine())?;
-    writeln!(page, "| one call of | p50 µs | p99 µs | added to the bare stack, µs | calls |")?;
+    writeln!(
+        page,
+        "# What the seam costs\n\nMade by `cargo xtask bench`. {}\n",
+        machine()
+    )?;
+    writeln!(
+        page,
+        "| one call of | p50 µs | p99 µs | added to the bare stack, µs | calls |"
+    )?;
     writeln!(page, "|---|---:|---:|---:|---:|")?;
     for times in times {
         let p50 = times.quantile(0.5);
-        let added = if times.name.contains("native") { "(no stack)".into() } else { format!("{:.1}", p50 - base) };
-        writeln!(page, "| {} | {p50:.1} | {:.1} | {added} | {} |", times.name, times.quantile(0.99), times.count())?;
+        let added = if times.name.contains("native") {
+            "(no stack)".into()
+        } else {
+            format!("{:.1}", p50 - base)
+        };
+        writeln!(
+            page,
+            "| {} | {p50:.1} | {:.1} | {added} | {} |",
+            times.name,
+            times.quantile(0.99),
+            times.count()
+        )?;
     }
     let (p50, p99) = (end_to_end.quantile(0.5), end_to_end.quantile(0.99));
-    writeln!(page, "| {} | {p50:.0} | {p99:.0} | (end to end) | {} |\n", end_to_end.name, end_to_end.count())?;
+    writeln!(
+        page,
+        "| {} | {p50:.0} | {p99:.0} | (end to end) | {} |\n",
+        end_to_end.name,
+        end_to_end.count()
+    )?;
     let rego = by_name("Rego policy in the component")?.quantile(0.5) - base;
-    writeln!(page, "- Rego through the component takes {:.2} × native regorus on the same policy and input.", rego / native)?;
-    writeln!(page, "- A fresh instance for each wasm call: a guest that counts its calls never passed 1 in {fresh} calls.")?;
-    writeln!(page, "- Every number is from this one run; subjects took turns, {} rounds.", measure::ROUNDS)?;
+    writeln!(
+        page,
+        "- Rego through the component takes {:.2} × native regorus on the same policy and input.",
+        rego / native
+    )?;
+    writeln!(
+        page,
+        "- A fresh instance for each wasm call: a guest that counts its calls never passed 1 in {fresh} calls."
+    )?;
+    writeln!(
+        page,
+        "- Every number is from this one run; subjects took turns, {} rounds.",
+        measure::ROUNDS
+    )?;
     Ok(page)
 }
 
@@ -149,6 +208,10 @@ fn machine() -> String {
         field(&cpu, "model name").unwrap_or_else(|| "unknown processor".into()),
         field(&memory, "MemTotal").unwrap_or_else(|| "unknown".into()),
         kernel.trim(),
-        if cfg!(debug_assertions) { " (debug assertions on)" } else { "" },
+        if cfg!(debug_assertions) {
+            " (debug assertions on)"
+        } else {
+            ""
+        },
     )
 }

@@ -63,5 +63,12 @@ pub async fn run(mut subjects: Vec<Subject<'_>>) -> anyhow::Result<Vec<Times>> {
         times.sort_unstable();
         times
     };
-    Ok(subjects.iter().zip(times).map(|(subject, times)| Times { name: subject.name, sorted: sorted(times) }).collect())
+    Ok(subjects
+        .iter()
+        .zip(times)
+        .map(|(subject, times)| Times {
+            name: subject.name,
+            sorted: sorted(times),
+        })
+        .collect())
 }

@@ -31,16 +31,25 @@ impl Server {
             .with_context(|| format!("{} does not start", binary.display()))?;
         let stdin = child.stdin.take().context("no stdin")?;
         let lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
-        let mut server = Self { stdin, lines, last_id: 0, _child: child };
+        let mut server = Self {
+            stdin,
+            lines,
+            last_id: 0,
+            _child: child,
+        };
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}});
         server.ask("initialize", hello).await?;
-        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+        server
+            .send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await?;
         Ok(server)
     }
 
     /// Calls `run_js` and checks the result.
     pub async fn run_js(&mut self, code: &str, expected: &Value) -> anyhow::Result<()> {
-        let answer = self.ask("tools/call", json!({"name": "run_js", "arguments": {"code": code}})).await?;
+        let answer = self
+            .ask("tools/call", json!({"name": "run_js", "arguments": {"code": code}}))
+            .await?;
         let result = &answer["structuredContent"]["result"];
         anyhow::ensure!(result == expected, "run_js({code:?}) answered {answer}");
         Ok(())
@@ -49,12 +58,16 @@ impl Server {
     async fn ask(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         self.last_id += 1;
         let id = self.last_id;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await?;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await?;
         loop {
             let line = self.lines.next_line().await?.context("the server closed its output")?;
             let message: Value = serde_json::from_str(&line)?;
             if message["id"] == id {
-                return message.get("result").cloned().with_context(|| format!("{method} failed: {message}"));
+                return message
+                    .get("result")
+                    .cloned()
+                    .with_context(|| format!("{method} failed: {message}"));
             }
         }
     }

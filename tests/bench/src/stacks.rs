@@ -67,7 +67,13 @@ impl Stacks {
         let pass = load("pass.wasm")?.layer(kind, LIMIT, Bodies::Withheld)?;
         let count = load("count.wasm")?.pre_hook(kind, LIMIT, Bodies::Withheld)?;
         let rego = RegoEngine::open(&engine, &components.join("rego.wasm"))?;
-        let policy = rego.load("policy.rego", vec![("policy.rego".into(), POLICY.into())], RULE, kind, Side::Input)?;
+        let policy = rego.load(
+            "policy.rego",
+            vec![("policy.rego".into(), POLICY.into())],
+            RULE,
+            kind,
+            Side::Input,
+        )?;
         let gate = policy.pre_hook(LIMIT, Bodies::Withheld)?;
         let hooks = "function pre() {} function handle(input, next) { return next(input); }";
         let js = JsFile::load(Path::new("bench.js"), hooks.into(), Default::default()).await?;
@@ -116,7 +122,10 @@ pub struct Nothing {
 
 impl Nothing {
     fn new() -> anyhow::Result<Self> {
-        Ok(Self { answer: Response::new(200, "https://api.example.com/")?, runs: AtomicU64::new(0) })
+        Ok(Self {
+            answer: Response::new(200, "https://api.example.com/")?,
+            runs: AtomicU64::new(0),
+        })
     }
 
     /// How often it ran.
@@ -140,6 +149,9 @@ pub struct Reasons(pub std::sync::Mutex<Vec<String>>);
 impl Recorder for Reasons {
     fn record(&self, record: Record) {
         let reasons = record.steps.into_iter().filter_map(|step| step.reason);
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(reasons);
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .extend(reasons);
     }
 }

@@ -152,7 +152,11 @@ async fn a_layer_is_ended_at_its_limit_with_the_time_in_next() {
     let (stack, _) = stack(vec![waits]);
     let begun = tokio::time::Instant::now();
     let end = run(&stack, "http://ok.test/hang").await;
-    assert!(begun.elapsed() < Duration::from_secs(1), "it ran for {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(1),
+        "it ran for {:?}",
+        begun.elapsed()
+    );
     assert_eq!(
         shown(&end),
         "fetch stopped, layer waits failed (timed out after 30 ms): T"
