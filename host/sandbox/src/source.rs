@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn deep_nesting_fits_the_stack() {
         // As deep as a text of this size can nest, in brackets and without.
-        const BYTES: usize = 8 << 10;
+        const BYTES: usize = 32 << 10;
         let deep = |before: &str, middle: &str, after: &str| {
             let opens = before.bytes().filter(|byte| b"([{".contains(byte)).count();
             let closes = before.bytes().filter(|byte| b")]}".contains(byte)).count();
